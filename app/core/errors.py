@@ -1,0 +1,112 @@
+"""The one error tree. Everything a caller may expect to go wrong is a `BigGraphError`.
+
+`code` is stable and machine-readable; `detail` is a sentence for a person that says what happened and what to do.
+`app.core.problems` renders them as RFC 9457 problem details.
+"""
+
+from typing import ClassVar
+
+
+class BigGraphError(Exception):
+    """Base of all expected errors.
+
+    Subclasses set `code` and `status`; a raise may narrow `code` (`InvalidInput("...", code="empty_file")`).
+    `data` becomes extension members of the problem document: JSON values only, never secrets or internals.
+    """
+
+    code: ClassVar[str] = "internal_error"
+    status: ClassVar[int] = 500
+
+    def __init__(
+        self, detail: str, *, code: str | None = None, retry_after: int | None = None, **data: object
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.error_code = code or type(self).code
+        self.retry_after = retry_after
+        self.data = data
+
+
+class InvalidInput(BigGraphError):
+    """The request is understood and can't be accepted as it is."""
+
+    code = "invalid_input"
+    status = 422
+
+
+class NotAuthenticated(BigGraphError):
+    code = "not_authenticated"
+    status = 401
+
+
+class NotAllowed(BigGraphError):
+    """The caller is known and lacks the right. For objects of other tenants use `NotFound`."""
+
+    code = "not_allowed"
+    status = 403
+
+
+class NotFound(BigGraphError):
+    """It does not exist, or the caller may not know that it does."""
+
+    code = "not_found"
+    status = 404
+
+
+class Conflict(BigGraphError):
+    code = "conflict"
+    status = 409
+
+
+class TooLarge(BigGraphError):
+    code = "too_large"
+    status = 413
+
+
+class TooManyRequests(BigGraphError):
+    code = "too_many_requests"
+    status = 429
+
+
+class Unavailable(BigGraphError):
+    """A part that the request can't do without is down or late. Retrying later may succeed."""
+
+    code = "unavailable"
+    status = 503
+
+    def __init__(self, detail: str, *, code: str | None = None, retry_after: int | None = 5, **data: object) -> None:
+        super().__init__(detail, code=code, retry_after=retry_after, **data)
+
+
+class EngineUnavailable(Unavailable):
+    """An engine behind a port (index, blob store, model) failed or was late; the call may be retried."""
+
+    code = "engine_unavailable"
+
+
+class EngineRejected(BigGraphError):
+    """An engine behind a port refused the request itself; retrying the same call can't succeed."""
+
+    code = "engine_rejected"
+    status = 502
+
+
+class ParseFailed(BigGraphError):
+    """A document can't be read. `error_code` is its reason code; see `app.parsing.reasons`."""
+
+    code = "parse_failed"
+    status = 422
+
+
+class LeaseLost(BigGraphError):
+    """Another worker holds the operation now; this one must stop without writing anything more."""
+
+    code = "lease_lost"
+    status = 409
+
+
+class Cancelled(BigGraphError):
+    """The operation was cancelled by a person."""
+
+    code = "cancelled"
+    status = 409

@@ -1,0 +1,82 @@
+"""What every parser makes of a file: an ordered list of elements, each knowing where it came from. JSON both ways."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class ElementKind(StrEnum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST_ITEM = "list_item"
+    TABLE = "table"
+    CODE = "code"
+    CAPTION = "caption"
+    FORMULA = "formula"
+    FOOTNOTE = "footnote"
+    PAGE_BREAK = "page_break"
+
+
+class BoundingBox(BaseModel):
+    """In points (1/72 inch) from the top left corner of the page."""
+
+    model_config = ConfigDict(frozen=True)
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+class Table(BaseModel):
+    """A table as cells: merged cells are filled in, so every row has the same width."""
+
+    model_config = ConfigDict(frozen=True)
+
+    rows: list[list[str]]
+    header_rows: int = 1
+    """How many of the first rows are headers; 0 where none is."""
+    caption: str = ""
+    sheet: str = ""
+    """Name of the sheet it stands on, for workbooks."""
+    first_row: int = 1
+    """Number of its first row in the source (from 1), for sheets and delimited text."""
+
+
+class Element(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    kind: ElementKind
+    text: str = ""
+    """Clean text; of a table its Markdown, of a page break nothing."""
+    level: int = 0
+    """Headings: 1 is the highest. List items: nesting from 1. Else 0."""
+    page: int | None = None
+    """From 1. Pages of PDFs and slides; sheets of workbooks; None where the format has no pages."""
+    bbox: BoundingBox | None = None
+    start: int | None = None
+    end: int | None = None
+    """Offsets of this element in `ParsedDocument.text`, in characters."""
+    table: Table | None = None
+    language: str = ""
+    """Of code: as marked in the source."""
+
+
+class ParsedDocument(BaseModel):
+    """A parsed file. Elements stand in reading order."""
+
+    media_type: str
+    parser: str
+    """Name and version of what parsed it, for provenance."""
+    title: str = ""
+    elements: list[Element] = Field(default_factory=list)
+    page_count: int | None = None
+    metadata: dict[str, str] = Field(default_factory=dict)
+    """Author, creation date and the like, as the file itself tells them."""
+    warnings: list[str] = Field(default_factory=list)
+    """What was left out or repaired, in sentences."""
+
+    @property
+    def text(self) -> str:
+        """All elements' text joined by blank lines: what offsets count in."""
+        return "\n\n".join(element.text for element in self.elements if element.text)
