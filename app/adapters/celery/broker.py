@@ -1,0 +1,55 @@
+"""`Broker` over Celery: sends a task by its name, without importing what runs it."""
+
+import asyncio
+from typing import Any
+
+from celery import Celery
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from app.core.errors import EngineUnavailable
+
+QUEUE = "biggraph"
+
+
+def create_celery(broker_url: str) -> Celery:
+    """A Celery application on Redis. The broker only wakes workers, so nothing is kept in a result backend."""
+    celery = Celery("biggraph", broker=broker_url)
+    celery.conf.update(
+        task_default_queue=QUEUE,
+        task_ignore_result=True,
+        task_acks_late=True,
+        task_reject_on_worker_lost=False,  # the ledger's lease expires instead, and the sweeper wakes another worker
+        worker_prefetch_multiplier=1,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_send_task_events=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        task_publish_retry=False,
+        broker_transport_options={
+            "socket_connect_timeout": 1,
+            "socket_timeout": 5,
+            "socket_keepalive": True,
+            "visibility_timeout": 3600,
+        },
+    )
+    return celery
+
+
+class CeleryBroker:
+    def __init__(self, celery: Celery) -> None:
+        self._celery = celery
+
+    async def publish(self, task: str, arguments: dict[str, Any]) -> None:
+        await asyncio.to_thread(self._publish, task, arguments)
+
+    def _publish(self, task: str, arguments: dict[str, Any]) -> None:
+        try:
+            self._celery.send_task(task, kwargs=arguments, queue=QUEUE, retry=False)
+        except (OperationalError, RedisError, OSError) as error:
+            raise EngineUnavailable("The broker (Redis) does not answer.", code="broker_unavailable") from error
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._celery.close)

@@ -1,0 +1,312 @@
+"""The job ledger: operations in Postgres, held by leases with fencing numbers.
+
+The broker only wakes workers. Whether an operation runs, who runs it and whether its results count is decided here:
+
+- `claim` gives a lease to one worker: to a queued operation that is due, or to a running one whose lease expired.
+- `Lease.fencing` grows with every claim. Everything a worker commits goes through `hold`, which locks the row and
+  refuses a number that is no longer the highest, so a worker that was thought dead can't write after its successor.
+- A worker renews its lease by `heartbeat`, and learns there that a person has cancelled.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+from sqlalchemy import ColumnElement, Select, func, or_, select, update
+
+from app.core.database import Database, WriteSession
+from app.core.errors import Cancelled, Conflict, LeaseLost, NotFound
+from app.core.ids import new_id
+from app.core.outbox import Outbox
+from app.core.scope import PrincipalKind, Role, TenantScope
+from app.models.operation import FENCING, Operation, OperationKind, OperationStage, OperationState
+
+log = structlog.get_logger()
+
+RUN_TASK = "operations.run"
+RETRY_DELAYS = (timedelta(seconds=2), timedelta(seconds=15), timedelta(seconds=60))
+NUDGE_AFTER = timedelta(seconds=30)
+"""A queued operation that nobody took for so long is published again: the broker may have lost it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to carry out one operation until it expires or is lost to a higher fencing number."""
+
+    tenant_id: UUID
+    operation_id: UUID
+    kind: OperationKind
+    knowledge_base_id: UUID | None
+    document_id: UUID | None
+    generation: int | None
+    stage: str | None
+    """Where the attempt before stopped; None at the first."""
+    attempt: int
+    max_attempts: int
+    fencing: int
+
+    @property
+    def exhausted(self) -> bool:
+        """True where every allowed attempt has ended with a lost worker: there is nothing to do but to say so."""
+        return self.attempt > self.max_attempts
+
+    @property
+    def scope(self) -> TenantScope:
+        """The operation's own scope: its tenant comes from its row."""
+        return TenantScope(self.tenant_id, self.operation_id, Role.OWNER, PrincipalKind.JOB)
+
+
+class Ledger:
+    def __init__(self, database: Database, outbox: Outbox, *, lease_seconds: float, max_attempts: int) -> None:
+        self._database = database
+        self._outbox = outbox
+        self._lease = timedelta(seconds=lease_seconds)
+        self._max_attempts = max_attempts
+
+    @property
+    def heartbeat_seconds(self) -> float:
+        """How often a lease must be renewed: three times before it would expire."""
+        return self._lease.total_seconds() / 3
+
+    # --- by whoever asks for work -------------------------------------------------------------------------------
+
+    def enqueue(
+        self,
+        session: WriteSession,
+        scope: TenantScope,
+        kind: OperationKind,
+        *,
+        knowledge_base_id: UUID | None = None,
+        document_id: UUID | None = None,
+        generation: int | None = None,
+    ) -> Operation:
+        """Adds an operation, and the message that wakes a worker for it, to the caller's transaction."""
+        operation = Operation(
+            id=new_id(),
+            tenant_id=scope.tenant_id,
+            kind=kind,
+            state=OperationState.QUEUED,
+            knowledge_base_id=knowledge_base_id,
+            document_id=document_id,
+            generation=generation,
+            counts={},
+            percent=0,
+            attempts=0,
+            fencing=0,
+            max_attempts=self._max_attempts,
+        )
+        session.add(operation)
+        self._wake(session, operation)
+        return operation
+
+    def _wake(self, session: WriteSession, operation: Operation, delay: timedelta | None = None) -> None:
+        arguments = {"tenant_id": str(operation.tenant_id), "operation_id": str(operation.id)}
+        self._outbox.add(session, operation.tenant_id, RUN_TASK, arguments, delay=delay)
+
+    async def cancel(self, session: WriteSession, operation_id: UUID) -> Operation:
+        """Cancels at once what is queued; asks what is running to stop at its next step."""
+        operation = await self._locked(session, operation_id)
+        if operation.state is OperationState.QUEUED:
+            operation.state = OperationState.CANCELLED
+            operation.cancel_requested_at = operation.finished_at = func.now()
+            operation.error_code, operation.error_detail = "cancelled", "Cancelled before it started."
+        elif operation.state is OperationState.RUNNING:
+            operation.cancel_requested_at = func.now()
+        else:
+            raise Conflict(
+                f"The operation is already {operation.state.value}: there is nothing to cancel.",
+                code="operation_finished",
+            )
+        return operation
+
+    async def retry(self, session: WriteSession, operation_id: UUID) -> Operation:
+        """Queues a failed or cancelled operation again; it goes on at the stage where it stopped."""
+        operation = await self._locked(session, operation_id)
+        if operation.state not in (OperationState.FAILED, OperationState.CANCELLED):
+            raise Conflict(
+                f"The operation is {operation.state.value}: only a failed or cancelled one can be retried.",
+                code="operation_not_retryable",
+            )
+        operation.state = OperationState.QUEUED
+        operation.attempts = 0
+        operation.due_at = func.now()
+        operation.cancel_requested_at = operation.finished_at = None
+        operation.error_code = operation.error_detail = None
+        self._wake(session, operation)
+        return operation
+
+    @staticmethod
+    async def _locked(session: WriteSession, operation_id: UUID) -> Operation:
+        operation = await session.get(Operation, operation_id, with_for_update=True)
+        if operation is None:
+            raise NotFound("There is no such operation.", code="operation_not_found")
+        return operation
+
+    # --- by whoever works ---------------------------------------------------------------------------------------
+
+    async def claim(self, tenant_id: UUID, operation_id: UUID, holder: str) -> Lease | None:
+        """A lease for the operation, or None where somebody holds it, it is finished, or it is not due yet."""
+        async with self._database.system() as session:
+            operation = await session.scalar(
+                select(Operation)
+                .where(Operation.id == operation_id, Operation.tenant_id == tenant_id, _due())
+                .with_for_update(skip_locked=True)
+            )
+            if operation is None:
+                return None
+            if operation.state is OperationState.RUNNING:
+                log.warning("lease_expired", operation_id=str(operation.id), holder=operation.lease_holder)
+            operation.state = OperationState.RUNNING
+            operation.attempts += 1
+            operation.lease_holder = holder
+            operation.fencing = await session.scalar(select(FENCING.next_value())) or 0
+            operation.due_at = func.now() + self._lease
+            operation.started_at = func.coalesce(Operation.started_at, func.now())
+            return Lease(
+                tenant_id=tenant_id,
+                operation_id=operation.id,
+                kind=operation.kind,
+                knowledge_base_id=operation.knowledge_base_id,
+                document_id=operation.document_id,
+                generation=operation.generation,
+                stage=operation.stage,
+                attempt=operation.attempts,
+                max_attempts=operation.max_attempts,
+                fencing=operation.fencing,
+            )
+
+    async def heartbeat(self, lease: Lease) -> None:
+        """Renews the lease. Raises `LeaseLost` or `Cancelled`."""
+        async with self._database.write(lease.scope) as session:
+            operation = await self.hold(session, lease)
+            operation.due_at = func.now() + self._lease
+
+    async def hold(self, session: WriteSession, lease: Lease) -> Operation:
+        """Locks the operation's row for the caller's transaction. Raises `LeaseLost` or `Cancelled`.
+
+        What a worker writes is written in a transaction that began by this call, or not at all.
+        """
+        operation = await session.scalar(
+            select(Operation)
+            .where(
+                Operation.id == lease.operation_id,
+                Operation.state == OperationState.RUNNING,
+                Operation.fencing == lease.fencing,
+            )
+            .with_for_update()
+            .execution_options(populate_existing=True)
+        )
+        if operation is None:
+            raise LeaseLost(f"Operation {lease.operation_id} is held by another worker now, or has ended.")
+        if operation.cancel_requested_at is not None:
+            raise Cancelled("The operation was cancelled.")
+        return operation
+
+    async def start_stage(self, lease: Lease, stage: str, *, percent: int, total: int | None = None) -> UUID:
+        """Records that a stage began; the id of its record."""
+        async with self._database.write(lease.scope) as session:
+            operation = await self.hold(session, lease)
+            operation.stage, operation.percent = stage, percent
+            record = OperationStage(
+                id=new_id(),
+                tenant_id=lease.tenant_id,
+                operation_id=lease.operation_id,
+                attempt=lease.attempt,
+                stage=stage,
+                done=0,
+                total=total,
+            )
+            session.add(record)
+            return record.id
+
+    async def progress(self, lease: Lease, record_id: UUID, *, percent: int, done: int, total: int | None) -> None:
+        """Records how far a stage is, and renews the lease."""
+        async with self._database.write(lease.scope) as session:
+            operation = await self.hold(session, lease)
+            operation.percent = percent
+            operation.due_at = func.now() + self._lease
+            await session.execute(
+                update(OperationStage).where(OperationStage.id == record_id).values(done=done, total=total)
+            )
+
+    async def end_stage(self, session: WriteSession, record_id: UUID, *, done: int, error_code: str | None = None) -> None:
+        """Records that a stage ended, in the transaction that holds its result."""
+        await session.execute(
+            update(OperationStage)
+            .where(OperationStage.id == record_id)
+            .values(done=done, error_code=error_code, finished_at=func.now())
+        )
+
+    async def succeed(self, session: WriteSession, lease: Lease, counts: dict[str, int]) -> None:
+        """Ends the operation well, in the caller's transaction: the one that makes its result visible."""
+        operation = await self.hold(session, lease)
+        operation.state, operation.percent, operation.stage = OperationState.SUCCEEDED, 100, None
+        operation.counts = counts
+        operation.finished_at = func.now()
+        operation.error_code = operation.error_detail = None
+
+    async def fail(
+        self, session: WriteSession, lease: Lease, *, code: str, detail: str, may_retry: bool
+    ) -> OperationState | None:
+        """Ends the attempt: queued again with a delay while attempts are left, else failed (or cancelled).
+
+        None where the lease was lost meanwhile: then nothing is changed.
+        """
+        operation = await session.scalar(
+            select(Operation)
+            .where(
+                Operation.id == lease.operation_id,
+                Operation.state == OperationState.RUNNING,
+                Operation.fencing == lease.fencing,
+            )
+            .with_for_update()
+        )
+        if operation is None:
+            return None
+        await session.execute(
+            update(OperationStage)
+            .where(OperationStage.operation_id == lease.operation_id, OperationStage.finished_at.is_(None))
+            .values(error_code=code, finished_at=func.now())
+        )
+        operation.error_code, operation.error_detail = code, detail
+        if code == Cancelled.code:
+            operation.state, operation.finished_at = OperationState.CANCELLED, func.now()
+        elif may_retry and lease.attempt < lease.max_attempts:
+            delay = RETRY_DELAYS[min(lease.attempt, len(RETRY_DELAYS)) - 1]
+            operation.state, operation.due_at = OperationState.QUEUED, func.now() + delay
+            self._wake(session, operation, delay)
+        else:
+            operation.state, operation.finished_at = OperationState.FAILED, func.now()
+        return operation.state
+
+    # --- by the sweeper -----------------------------------------------------------------------------------------
+
+    async def sweep(self, limit: int = 50) -> int:
+        """Wakes workers again for what was left behind: expired leases, and queued operations that nobody took."""
+        async with self._database.system() as session:
+            left = (await session.scalars(_left_behind(limit))).all()
+            for operation in left:
+                if operation.state is OperationState.QUEUED:
+                    operation.due_at = func.now()
+                self._wake(session, operation)
+            return len(left)
+
+
+def _due() -> ColumnElement[bool]:
+    return Operation.state.in_((OperationState.QUEUED, OperationState.RUNNING)) & (Operation.due_at <= func.now())
+
+
+def _left_behind(limit: int) -> Select[tuple[Operation]]:
+    return (
+        select(Operation)
+        .where(
+            or_(
+                (Operation.state == OperationState.RUNNING) & (Operation.due_at < func.now()),
+                (Operation.state == OperationState.QUEUED) & (Operation.due_at < func.now() - NUDGE_AFTER),
+            )
+        )
+        .order_by(Operation.due_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )

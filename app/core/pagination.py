@@ -1,0 +1,47 @@
+"""Cursor pagination: `?cursor=&limit=`, answered by `{items, next_cursor}`. Rows are in the order of their UUIDv7."""
+
+import base64
+import binascii
+from typing import Annotated, Generic, TypeVar
+from uuid import UUID
+
+from fastapi import Depends, Query
+from pydantic import BaseModel
+
+from app.core.errors import InvalidInput
+
+Item = TypeVar("Item")
+
+
+class Page(BaseModel, Generic[Item]):
+    items: list[Item]
+    next_cursor: str | None = None
+    """Give it as `cursor` to get what follows; None at the end."""
+
+
+class PageRequest(BaseModel):
+    """Rows after the id `after`, at most `limit`."""
+
+    after: UUID | None
+    limit: int
+
+
+def _page_request(
+    cursor: Annotated[str | None, Query(max_length=64, description="`next_cursor` of the page before")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> PageRequest:
+    return PageRequest(after=decode_cursor(cursor) if cursor else None, limit=limit)
+
+
+Paging = Annotated[PageRequest, Depends(_page_request)]
+
+
+def encode_cursor(row_id: UUID) -> str:
+    return base64.urlsafe_b64encode(row_id.bytes).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str) -> UUID:
+    try:
+        return UUID(bytes=base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (binascii.Error, ValueError) as error:
+        raise InvalidInput("`cursor` is not one that this list gave. Leave it out to begin.", code="bad_cursor") from error

@@ -1,0 +1,127 @@
+"""Errors as RFC 9457 problem details, and the request id that ties an answer to its log lines."""
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.core.errors import BigGraphError
+from app.core.ids import new_id
+
+log = structlog.get_logger()
+
+MEDIA_TYPE = "application/problem+json"
+REQUEST_ID_HEADER = "x-request-id"
+
+
+class Problem(BaseModel):
+    """What every error answer looks like. `code` is stable; `detail` says what happened and what to do."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field("about:blank", description="Always about:blank: `code` tells the kind.")
+    title: str
+    status: int
+    code: str
+    detail: str
+    request_id: str
+
+
+def problem_response(request: Request, error: BigGraphError) -> JSONResponse:
+    return _render(request, error.status, error.error_code, error.detail, error.retry_after, error.data)
+
+
+def _render(
+    request: Request, status: int, code: str, detail: str, retry_after: int | None = None, data: dict[str, Any] | None = None
+) -> JSONResponse:
+    problem = {
+        **(data or {}),
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "request_id": request.scope.get("request_id", ""),
+    }
+    headers = {} if retry_after is None else {"retry-after": str(retry_after)}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["www-authenticate"] = "Bearer"
+    return JSONResponse(problem, status, headers, media_type=MEDIA_TYPE)
+
+
+async def _on_expected(request: Request, error: Exception) -> Response:
+    assert isinstance(error, BigGraphError)  # noqa: S101 - registered for this type alone
+    if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.warning("request_failed", code=error.error_code, detail=error.detail)
+    return problem_response(request, error)
+
+
+async def _on_validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this type alone
+    errors = [
+        {"location": ".".join(str(part) for part in item["loc"]), "message": item["msg"]} for item in error.errors()
+    ]
+    first = errors[0]
+    detail = f"{first['location']}: {first['message']}."
+    if len(errors) > 1:
+        detail += f" And {len(errors) - 1} more: see `errors`."
+    return _render(request, 422, "validation_failed", detail, data={"errors": errors})
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this type alone
+    codes = {404: "route_not_found", 405: "method_not_allowed"}
+    response = _render(request, error.status_code, codes.get(error.status_code, "http_error"), str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _on_unexpected(request: Request, error: Exception) -> Response:
+    log.error("request_crashed", exc_info=error)
+    return _render(
+        request,
+        500,
+        "internal_error",
+        "Something broke on our side. Tell support the request_id; trying again may help.",
+    )
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
+        BigGraphError: _on_expected,
+        RequestValidationError: _on_validation,
+        HTTPException: _on_http,
+        Exception: _on_unexpected,
+    }
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)
+
+
+class RequestIdMiddleware:
+    """Gives each request an id, taken from `X-Request-ID` where that is harmless, and binds it to the log context."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = dict(scope["headers"]).get(REQUEST_ID_HEADER.encode(), b"").decode("latin-1")
+        request_id = given if 0 < len(given) <= 64 and given.replace("-", "").isalnum() else str(new_id())
+        scope["request_id"] = request_id
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (REQUEST_ID_HEADER.encode(), request_id.encode())]
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            await self._app(scope, receive, send_with_id)

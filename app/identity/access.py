@@ -1,0 +1,110 @@
+"""Who may call a route. Every route declares one policy: `Viewer`, `Editor`, `Admin`, `Owner` or `Public`.
+
+A policy gives the route its `TenantScope`; the sessions below are confined to it. `policy_of` lets the test suite (and
+the OpenAPI schema) find a route that forgot to declare one.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from app.core.database import ReadSession, WriteSession
+from app.core.errors import NotAllowed, NotAuthenticated
+from app.core.scope import Role, TenantScope
+from app.identity.tokens import verify_access_token
+from app.ports.parts import Parts
+
+_bearer = HTTPBearer(auto_error=False, description="An access token of `POST /v1/auth/login`.")
+
+
+def get_parts(request: Request) -> Parts:
+    return cast(Parts, request.app.state.parts)
+
+
+PartsDep = Annotated[Parts, Depends(get_parts)]
+
+
+def authenticate(
+    parts: PartsDep, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+) -> TenantScope:
+    """The scope that the bearer token gives. Raises `NotAuthenticated`."""
+    if credentials is None:
+        raise NotAuthenticated("This needs a bearer token. Get one from POST /v1/auth/login.")
+    return verify_access_token(credentials.credentials, parts.secret_key)
+
+
+Authenticated = Annotated[TenantScope, Depends(authenticate)]
+
+
+class Policy:
+    """Admits principals whose role is at least `minimum`; None admits everybody and gives no scope."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class PublicPolicy(Policy):
+    def __call__(self) -> None:
+        """Nobody is asked who they are."""
+
+
+class RolePolicy(Policy):
+    def __init__(self, minimum: Role) -> None:
+        super().__init__(minimum.value)
+        self.minimum = minimum
+
+    def __call__(self, scope: Authenticated) -> TenantScope:
+        if not scope.role.at_least(self.minimum):
+            raise NotAllowed(
+                f"This needs the role {self.minimum.value}; yours is {scope.role.value}. Ask an admin of your tenant.",
+                required_role=self.minimum.value,
+            )
+        return scope
+
+
+public = PublicPolicy("public")
+Public = Depends(public)
+Viewer = Annotated[TenantScope, Depends(RolePolicy(Role.VIEWER))]
+Editor = Annotated[TenantScope, Depends(RolePolicy(Role.EDITOR))]
+Admin = Annotated[TenantScope, Depends(RolePolicy(Role.ADMIN))]
+Owner = Annotated[TenantScope, Depends(RolePolicy(Role.OWNER))]
+
+
+def policy_of(route: APIRoute) -> str:
+    """The name of the one policy that a route declares. Raises `LookupError` where it is not exactly one."""
+    found = {policy.name for policy in _policies(route.dependant)}
+    if len(found) != 1:
+        raise LookupError(f"{route.path} declares {sorted(found) or 'no'} policies; it needs exactly one.")
+    return found.pop()
+
+
+def _policies(dependant: Dependant) -> list[Policy]:
+    call: Callable[..., object] | None = dependant.call
+    own = [call] if isinstance(call, Policy) else []
+    return own + [policy for inner in dependant.dependencies for policy in _policies(inner)]
+
+
+async def _read_session(parts: PartsDep, scope: Authenticated) -> AsyncIterator[ReadSession]:
+    async with parts.database.read(scope) as session:
+        yield session
+
+
+async def _write_session(parts: PartsDep, scope: Authenticated) -> AsyncIterator[WriteSession]:
+    async with parts.database.write(scope) as session:
+        yield session
+
+
+async def _system_session(parts: PartsDep) -> AsyncIterator[WriteSession]:
+    async with parts.database.system() as session:
+        yield session
+
+
+# `scope="function"`: the transaction ends, and commits, before the answer is sent.
+Reading = Annotated[ReadSession, Depends(_read_session, scope="function")]
+Writing = Annotated[WriteSession, Depends(_write_session, scope="function")]
+SystemWriting = Annotated[WriteSession, Depends(_system_session, scope="function")]
+"""For routes that come before a tenant is known: they see credentials and nothing else."""

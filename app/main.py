@@ -1,0 +1,68 @@
+"""The API: routers, middleware, error handlers, and the life of everything behind them."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+
+from app.chats.router import router as chats
+from app.core.problems import Problem, RequestIdMiddleware, install_problem_handlers
+from app.core.settings import Settings
+from app.documents.router import router as documents
+from app.health.router import router as health
+from app.identity.access import policy_of
+from app.identity.router import router as identity
+from app.ingestion.router import router as operations
+from app.knowledge_bases.router import router as knowledge_bases
+from app.ports.parts import Parts
+from app.retrieval.router import router as retrieval
+from app.runtime import open_parts
+from app.tenants.router import router as tenants
+from workers.in_process import worker_thread
+
+ROUTERS = (health, identity, tenants, knowledge_bases, documents, operations, retrieval, chats)
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The application for a server to run. Settings are read, and engines started, when it starts."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with run_platform(settings or Settings()) as parts:
+            app.state.parts = parts
+            app.state.ready = True
+            yield
+            app.state.ready = False
+
+    app = FastAPI(
+        title="BigGraph",
+        version="0.1.0",
+        summary="Multi-tenant knowledge bases: documents in, cited answers out.",
+        lifespan=lifespan,
+        generate_unique_id_function=lambda route: route.name,
+        responses={"default": {"model": Problem, "description": "A problem (RFC 9457)"}},
+    )
+    app.add_middleware(RequestIdMiddleware)
+    install_problem_handlers(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    for route in app.routes:
+        if isinstance(route, APIRoute):
+            route.openapi_extra = {"x-policy": policy_of(route), **(route.openapi_extra or {})}
+    return app
+
+
+def run_platform(settings: Settings) -> AbstractAsyncContextManager[Parts]:
+    """Engines, and where they are embedded also the worker, which then has to live in this process."""
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[Parts]:
+        async with open_parts(settings) as parts:
+            if settings.worker_in_process:
+                async with worker_thread(parts):
+                    yield parts
+            else:
+                yield parts
+
+    return running()

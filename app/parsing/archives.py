@@ -1,0 +1,74 @@
+"""Zip archives from strangers: what they claim to hold, and what they really hold, before anything unpacks them."""
+
+import zipfile
+import zlib
+from pathlib import Path
+
+from app.parsing.limits import ParseLimits
+from app.parsing.reasons import parse_failure
+
+_PIECE = 1024 * 1024
+_XML_HEAD = 4096
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError)
+"""What reading a broken archive raises."""
+
+
+def member_names(path: Path) -> frozenset[str]:
+    """Raises `ParseFailed` (`damaged`) where the central directory can't be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return frozenset(archive.namelist())
+    except UNREADABLE as error:
+        raise parse_failure("damaged") from error
+
+
+def check_office_archive(path: Path, limits: ParseLimits) -> None:
+    """Refuses an OOXML archive that expands beyond the limits, lies about sizes, or declares XML entities.
+
+    Sizes are first added up as declared, then each member is unpacked in pieces and thrown away, so a bomb costs
+    no memory, and no more time than unpacking `expanded_bytes`. OOXML forbids document type declarations (ECMA-376 part 2,
+    10.2.4), and only they can hold entity bombs.
+
+    Raises `ParseFailed`: `too_complex`, `damaged`, or `encrypted` (ZIP's own encryption).
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            if len(members) > limits.archive_members:
+                raise parse_failure("too_complex", f"It holds {len(members)} parts.")
+            declared = sum(member.file_size for member in members)
+            if declared > limits.expanded_bytes:
+                raise parse_failure("too_complex", f"It would expand to {declared // (1024 * 1024)} MB.")
+            for member in members:
+                if member.flag_bits & 1:
+                    raise parse_failure("encrypted")
+                _check_member(archive, member)
+    except UNREADABLE as error:
+        raise parse_failure("damaged") from error
+
+
+def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Python's reader stops at the declared size and then compares checksums, which catches a false size."""
+    is_xml = member.filename.lower().endswith((".xml", ".rels", ".vml"))
+    with archive.open(member) as stream:
+        head = stream.read(_XML_HEAD)
+        if is_xml and _declares_entities(head):
+            raise parse_failure("too_complex", "One of its parts declares XML entities.")
+        while stream.read(_PIECE):
+            pass
+
+
+def _declares_entities(head: bytes) -> bool:
+    plain = head.replace(b"\0", b"").upper()
+    return b"<!DOCTYPE" in plain or b"<!ENTITY" in plain
+
+
+def read_member(path: Path, name: str, limit: int) -> bytes | None:
+    """One member's content, None where it is missing; at most `limit` bytes are read."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
+            return stream.read(limit)
+    except KeyError:
+        return None
+    except UNREADABLE as error:
+        raise parse_failure("damaged") from error

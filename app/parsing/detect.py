@@ -1,0 +1,125 @@
+"""The type of a file by its content. A name's extension only chooses among kinds of text."""
+
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import olefile
+
+from app.parsing import media_types
+from app.parsing.archives import member_names, read_member
+from app.parsing.encoding import decode_head, looks_like_text
+from app.parsing.reasons import parse_failure
+
+_HEAD_BYTES = 64 * 1024
+_PDF_HEADER_WITHIN = 1024  # where viewers still accept it (ISO 32000-1, annex H.3.4.1)
+
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"{\\rtf", media_types.RTF),
+    (b"\x89PNG\r\n\x1a\n", media_types.PNG),
+    (b"\xff\xd8\xff", media_types.JPEG),
+    (b"GIF87a", media_types.GIF),
+    (b"GIF89a", media_types.GIF),
+    (b"II*\0", media_types.TIFF),
+    (b"MM\0*", media_types.TIFF),
+)
+_ZIP_PARTS: tuple[tuple[str, str], ...] = (
+    ("word/", media_types.DOCX),
+    ("xl/workbook.bin", media_types.XLSB),
+    ("xl/", media_types.XLSX),
+    ("ppt/", media_types.PPTX),
+)
+_MIMETYPE_MEMBERS: dict[bytes, str] = {
+    b"application/epub+zip": media_types.EPUB,
+    b"application/vnd.oasis.opendocument.text": media_types.ODT,
+    b"application/vnd.oasis.opendocument.spreadsheet": media_types.ODS,
+    b"application/vnd.oasis.opendocument.presentation": media_types.ODP,
+}
+_OLE_STREAMS: tuple[tuple[str, str], ...] = (
+    ("WordDocument", media_types.DOC),
+    ("Workbook", media_types.XLS),
+    ("Book", media_types.XLS),
+    ("PowerPoint Document", media_types.PPT),
+)
+_TEXT_EXTENSIONS: dict[str, str] = {
+    ".csv": media_types.CSV,
+    ".tsv": media_types.TSV,
+    ".tab": media_types.TSV,
+    ".md": media_types.MARKDOWN,
+    ".markdown": media_types.MARKDOWN,
+    ".htm": media_types.HTML,
+    ".html": media_types.HTML,
+    ".xhtml": media_types.HTML,
+    ".eml": media_types.EML,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedType:
+    media_type: str
+    encrypted_office: bool = False
+    """An OOXML file encrypted as a whole (MS-OFFCRYPTO); `media_type` says what holds it, not what is inside."""
+
+
+def detect(path: Path, file_name: str) -> DetectedType:
+    """Raises `ParseFailed`: `empty_file`, `damaged` (a cut-off archive), `unsupported_type` (nothing known)."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if not head.strip(b"\0 \t\r\n"):
+        raise parse_failure("empty_file")
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK00PK\x03\x04")):
+        return DetectedType(_zip_type(path))
+    if head.startswith(olefile.MAGIC):
+        return _ole_type(path)
+    for magic, media_type in _MAGIC:
+        if head.startswith(magic):
+            return DetectedType(media_type)
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return DetectedType(media_types.WEBP)
+    if b"%PDF-" in head[:_PDF_HEADER_WITHIN]:
+        return DetectedType(media_types.PDF)
+    if not looks_like_text(head):
+        raise parse_failure("unsupported_type")
+    return DetectedType(_text_type(head, file_name))
+
+
+def _zip_type(path: Path) -> str:
+    names = member_names(path)
+    if "[Content_Types].xml" in names:
+        for prefix, media_type in _ZIP_PARTS:
+            if any(name.startswith(prefix) for name in names):
+                return media_type
+    mimetype = read_member(path, "mimetype", 100) if "mimetype" in names else None
+    return _MIMETYPE_MEMBERS.get((mimetype or b"").strip(), media_types.ZIP)
+
+
+def _ole_type(path: Path) -> DetectedType:
+    try:
+        with olefile.OleFileIO(str(path)) as container:
+            if container.exists("EncryptedPackage"):
+                return DetectedType(media_types.OLE, encrypted_office=True)
+            for stream, media_type in _OLE_STREAMS:
+                if container.exists(stream):
+                    return DetectedType(media_type)
+    except (olefile.OleFileError, OSError, IndexError, ValueError) as error:
+        raise parse_failure("damaged") from error
+    return DetectedType(media_types.OLE)
+
+
+def _text_type(head: bytes, file_name: str) -> str:
+    """HTML that begins like HTML is HTML under any name; else the extension chooses, and plain text is the rest."""
+    start = _skip_prologue(decode_head(head).lstrip("\ufeff \t\r\n").lower())
+    if start.startswith(("<!doctype html", "<html", "<head", "<body")):
+        return media_types.HTML
+    extension = PurePosixPath(file_name.replace("\\", "/")).suffix.lower()
+    return _TEXT_EXTENSIONS.get(extension, media_types.TEXT)
+
+
+def _skip_prologue(text: str) -> str:
+    """What follows an XML declaration and comments."""
+    while text.startswith(("<?xml", "<!--")):
+        end = "?>" if text.startswith("<?") else "-->"
+        _, found, rest = text.partition(end)
+        if not found:
+            break
+        text = rest.lstrip()
+    return text

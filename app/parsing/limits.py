@@ -1,0 +1,29 @@
+"""What one document may use. The defaults fit two cores and a few gigabytes; settings may narrow or widen them."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MEBIBYTE = 1024 * 1024
+
+
+class ParseLimits(BaseModel):
+    """Bounds of one parse. Passing any of them ends it with a reason code, never with a half-read document."""
+
+    model_config = ConfigDict(frozen=True)
+
+    wall_seconds: float = Field(default=300, gt=0)
+    cpu_seconds: int = Field(default=300, gt=0)
+    memory_bytes: int = Field(default=1024 * MEBIBYTE, gt=0)
+    """Address space beyond what the parser process has when it starts."""
+    open_files: int = Field(default=64, ge=16)
+    scratch_bytes: int = Field(default=512 * MEBIBYTE, gt=0)
+    """The largest file that the parser may write, its result among them."""
+    expanded_bytes: int = Field(default=512 * MEBIBYTE, gt=0)
+    """All members of an archive (OOXML) together, unpacked."""
+    archive_members: int = Field(default=20_000, gt=0)
+    result_bytes: int = Field(default=256 * MEBIBYTE, gt=0)
+    """The parsed document as JSON."""
+    pages: int = Field(default=20_000, gt=0)
+    cells: int = Field(default=4_000_000, gt=0)
+    """Filled-in cells of one workbook, delimited text or HTML page."""
+    table_seconds: float = Field(default=60, ge=0)
+    """Processor time of looking for tables in one PDF; pages after that are read without."""

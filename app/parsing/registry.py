@@ -1,0 +1,58 @@
+"""Media type to parser. Adding a format is one file in `parsers` and one line here."""
+
+from importlib import import_module
+from typing import Protocol
+
+from app.parsing import media_types
+from app.parsing.document import ParsedDocument
+from app.parsing.reasons import parse_failure
+from app.parsing.source import Source
+
+
+class Parser(Protocol):
+    def parse(self, source: Source) -> ParsedDocument:
+        """Elements in reading order, with raw text and no offsets: `assemble.finish` cleans and places them.
+
+        Raises `ParseFailed` with a reason code. What a library raises on a broken file is mapped to `damaged` here,
+        by type, inside the parser that knows the library.
+        """
+
+
+class ParserRegistry:
+    """Parsers by media type, as `module:Class`, imported at first use: importing them all costs most of a second."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, str] = {}
+
+    def register(self, media_type: str, path: str) -> None:
+        self._paths[media_type] = path
+
+    @property
+    def media_types(self) -> tuple[str, ...]:
+        return tuple(self._paths)
+
+    def parser_for(self, media_type: str) -> Parser:
+        """Raises `ParseFailed` (`unsupported_type`)."""
+        path = self._paths.get(media_type)
+        if path is None:
+            label = media_types.LABELS.get(media_type, media_type)
+            raise parse_failure("unsupported_type", f"It looks like {label}.")
+        module, _, name = path.partition(":")
+        parser: Parser = getattr(import_module(module), name)()
+        return parser
+
+    def preload(self) -> None:
+        """Imports every parser, so that a process forked from this one starts warm."""
+        for path in self._paths.values():
+            import_module(path.partition(":")[0])
+
+
+registry = ParserRegistry()
+registry.register(media_types.PDF, "app.parsing.parsers.pdf:PdfParser")
+registry.register(media_types.DOCX, "app.parsing.parsers.docx:DocxParser")
+registry.register(media_types.XLSX, "app.parsing.parsers.xlsx:XlsxParser")
+registry.register(media_types.CSV, "app.parsing.parsers.delimited:DelimitedParser")
+registry.register(media_types.TSV, "app.parsing.parsers.delimited:DelimitedParser")
+registry.register(media_types.HTML, "app.parsing.parsers.html:HtmlParser")
+registry.register(media_types.MARKDOWN, "app.parsing.parsers.markdown:MarkdownParser")
+registry.register(media_types.TEXT, "app.parsing.parsers.text:TextParser")

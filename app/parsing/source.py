@@ -1,0 +1,35 @@
+"""What a parser is given."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.parsing.limits import ParseLimits
+
+Progress = Callable[[int, int], None]
+"""Called with pages (or sheets) done and pages in all."""
+
+
+def no_progress(done: int, total: int) -> None:
+    """For callers that don't look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file whose type is known.
+
+    `path` may be a decrypted copy; `file_name` is what the uploader called it and is never used as a path.
+    """
+
+    path: Path
+    file_name: str
+    media_type: str
+    limits: ParseLimits = field(default_factory=ParseLimits)
+    password: str | None = field(default=None, repr=False)
+    progress: Progress = no_progress
+
+    @property
+    def stem(self) -> str:
+        """The file's name without folders and extension: a title of last resort."""
+        name = self.file_name.replace("\\", "/").rsplit("/", 1)[-1]
+        return name.rsplit(".", 1)[0] if "." in name[1:] else name

@@ -1,0 +1,84 @@
+"""Cells to a rectangle, and a rectangle to Markdown."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+_MARKDOWN_ESCAPES = str.maketrans({"|": "\\|", "\n": " ", "\r": " "})
+
+
+@dataclass(frozen=True, slots=True)
+class SpannedCell:
+    """A cell as a source gives it: text, and how many columns and rows it covers (each >= 1)."""
+
+    text: str
+    columns: int = 1
+    rows: int = 1
+
+
+def fill_spans(rows: Iterable[Iterable[SpannedCell]], *, max_columns: int = 2000) -> list[list[str]]:
+    """Cells laid out by HTML's table model, each span filled with its text; all rows get the same width.
+
+    A row span that reaches below the last row is cut; columns beyond `max_columns` are dropped.
+    """
+    hanging: dict[int, tuple[int, str]] = {}  # column -> (rows still covered, text)
+    grid: list[list[str]] = []
+    for row in rows:
+        line: list[str] = []
+
+        def fill_hanging(line: list[str] = line) -> None:
+            while len(line) in hanging:
+                column = len(line)
+                left, text = hanging[column]
+                line.append(text)
+                if left > 1:
+                    hanging[column] = (left - 1, text)
+                else:
+                    del hanging[column]
+
+        for cell in row:
+            fill_hanging()
+            for _ in range(min(cell.columns, max_columns - len(line))):
+                if cell.rows > 1:
+                    hanging[len(line)] = (cell.rows - 1, cell.text)
+                line.append(cell.text)
+        fill_hanging()
+        grid.append(line)
+    return rectangle(grid)
+
+
+def rectangle(rows: Sequence[list[str]]) -> list[list[str]]:
+    """The rows, short ones filled up with empty cells."""
+    width = max((len(row) for row in rows), default=0)
+    return [row + [""] * (width - len(row)) for row in rows]
+
+
+def without_empty_edges(rows: Sequence[list[str]]) -> list[list[str]]:
+    """Drops rows and columns that are empty, and columns that repeat their left neighbour cell by cell.
+
+    The latter come from spans that cover the same columns in every row: one column drawn as several.
+    """
+    kept = [row for row in rows if any(row)]
+    if not kept:
+        return []
+    columns = list(zip(*kept, strict=True))
+    wanted = [
+        position
+        for position, column in enumerate(columns)
+        if any(column) and (position == 0 or column != columns[position - 1])
+    ]
+    return [[row[position] for position in wanted] for row in kept]
+
+
+def markdown(rows: Sequence[Sequence[str]], header_rows: int) -> str:
+    """A GitHub-flavoured Markdown table. Without header rows its header is left blank."""
+    if not rows:
+        return ""
+    lines = [_line(row) for row in rows]
+    rule = "|" + " --- |" * len(rows[0])
+    if header_rows == 0:
+        return "\n".join(["|" + "  |" * len(rows[0]), rule, *lines])
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def _line(row: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.translate(_MARKDOWN_ESCAPES) for cell in row) + " |"

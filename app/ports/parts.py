@@ -1,0 +1,34 @@
+"""Everything that features are built on, made once per process by `app.runtime` and handed in."""
+
+from dataclasses import dataclass
+
+from app.core.database import Database
+from app.core.ledger import Ledger
+from app.core.outbox import Broker, Outbox
+from app.core.settings import Settings
+from app.ports.blob_store import BlobStore
+from app.ports.cache import Cache
+from app.ports.chat_models import ChatModels
+from app.ports.embedder import Embedder
+from app.ports.reranker import Reranker
+from app.ports.text_index import TextIndex
+from app.ports.vector_index import VectorIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    settings: Settings
+    database: Database
+    database_url: str
+    """`postgresql://` of the application role, for what brings its own driver (the graph's checkpointer)."""
+    secret_key: bytes
+    cache: Cache
+    broker: Broker
+    outbox: Outbox
+    ledger: Ledger
+    blobs: BlobStore
+    vectors: VectorIndex
+    texts: TextIndex
+    embedder: Embedder
+    chat_models: ChatModels
+    reranker: Reranker | None
