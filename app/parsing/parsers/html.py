@@ -1,0 +1,167 @@
+"""HTML pages: everything that a reader sees, in document order."""
+
+import re
+from dataclasses import dataclass, field
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from app.parsing.decoded import read_text
+from app.parsing.document import Element, ElementKind, ParsedDocument
+from app.parsing.encoding import declared_html_encoding
+from app.parsing.parsers.html_tables import is_layout_table, table_caption, table_of
+from app.parsing.reasons import parse_failure
+from app.parsing.source import Source
+
+_UNSEEN = frozenset(
+    "script style head template noscript svg math iframe object embed canvas audio video select datalist input".split()
+)
+_BLOCKS = frozenset(
+    "address article aside blockquote body center dd details dialog div dl dt fieldset figure footer form header hgroup"
+    " hr html legend main nav ol p section summary table tbody td tfoot th thead tr ul li option pre figcaption".split()
+)
+_HEADING_TAGS = {f"h{level}": level for level in range(1, 7)}
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+_LANGUAGE = re.compile(r"(?:language|lang|highlight-source|brush:?)[-\s]([\w+#-]{1,30})")
+_NAMED_METADATA = {
+    "author": "author",
+    "description": "description",
+    "date": "date",
+    "article:published_time": "date",
+    "og:title": "og_title",
+}
+
+
+class HtmlParser:
+    def parse(self, source: Source) -> ParsedDocument:
+        data = source.path.read_bytes()
+        text, encoding, warnings = read_text(source, declared=declared_html_encoding(data), data=data)
+        tree = LexborHTMLParser(text)
+        title = tree.css_first("title")
+        walker = _Walker(max_cells=source.limits.cells)
+        if tree.body is not None:
+            walker.walk(tree.body)
+        return ParsedDocument(
+            media_type=source.media_type,
+            parser="selectolax",
+            title=title.text() if title else "",
+            elements=walker.elements,
+            metadata={**_metadata(tree), "encoding": encoding},
+            warnings=warnings,
+        )
+
+
+def html_elements(fragment: str, *, max_cells: int = 1_000_000) -> list[Element]:
+    """Elements of a piece of HTML that stands in another document."""
+    body = LexborHTMLParser(fragment).body
+    walker = _Walker(max_cells=max_cells)
+    if body is not None:
+        walker.walk(body)
+    return walker.elements
+
+
+def _metadata(tree: LexborHTMLParser) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for node in tree.css("meta"):
+        attributes = node.attributes
+        name = _NAMED_METADATA.get((attributes.get("name") or attributes.get("property") or "").lower())
+        if name and attributes.get("content"):
+            found.setdefault(name, attributes["content"] or "")
+    return found
+
+
+@dataclass(slots=True)
+class _Walker:
+    """Goes over the tree with a stack of its own: pages nest deeper than Python recurses."""
+
+    max_cells: int
+    elements: list[Element] = field(default_factory=list)
+    cells: int = 0
+    _text: list[str] = field(default_factory=list)
+    _kinds: list[tuple[ElementKind, int]] = field(default_factory=list)
+    _lists: int = 0
+
+    def walk(self, root: LexborNode) -> None:
+        stack: list[tuple[LexborNode, bool]] = [(root, False)]
+        while stack:
+            node, leaving = stack.pop()
+            if leaving:
+                self._leave(node)
+            elif node.is_text_node:
+                self._text.append(re.sub(r"\s+", " ", node.text_content or ""))
+            elif node.is_element_node and self._enter(node):
+                stack.append((node, True))
+                child = node.last_child
+                while child is not None:
+                    stack.append((child, False))
+                    child = child.prev
+        self._flush()
+
+    def _enter(self, node: LexborNode) -> bool:
+        """Whether to go on to its children; then `_leave` is called after them."""
+        tag = node.tag or ""
+        if tag in _UNSEEN or is_hidden(node):
+            return False
+        if tag == "br":
+            self._text.append("\n")
+        elif tag == "img":
+            self._text.append(f" {node.attributes.get('alt') or ''} ")
+        elif tag == "pre":
+            self._code(node)
+            return False
+        elif tag == "table" and not is_layout_table(node):
+            self._table(node)
+            return False
+        if tag in _BLOCKS or tag in _HEADING_TAGS:
+            self._flush()
+        if tag in _HEADING_TAGS:
+            self._kinds.append((ElementKind.HEADING, _HEADING_TAGS[tag]))
+        elif tag in ("ul", "ol"):
+            self._lists += 1
+        elif tag == "li":
+            self._kinds.append((ElementKind.LIST_ITEM, max(self._lists, 1)))
+        elif tag in ("figcaption", "caption"):
+            self._kinds.append((ElementKind.CAPTION, 0))
+        return True
+
+    def _leave(self, node: LexborNode) -> None:
+        tag = node.tag or ""
+        if tag in _BLOCKS or tag in _HEADING_TAGS or tag == "caption":
+            self._flush()
+        if tag in _HEADING_TAGS or tag in ("figcaption", "caption", "li"):
+            self._kinds.pop()
+        elif tag in ("ul", "ol"):
+            self._lists -= 1
+
+    def _flush(self) -> None:
+        text = "".join(self._text).strip()
+        self._text.clear()
+        if not text:
+            return
+        kind, level = self._kinds[-1] if self._kinds else (ElementKind.PARAGRAPH, 0)
+        self.elements.append(Element(kind=kind, text=text, level=level))
+
+    def _code(self, node: LexborNode) -> None:
+        self._flush()
+        inner = node.css_first("code")
+        classes = f"{node.attributes.get('class') or ''} {(inner.attributes.get('class') if inner else '') or ''}"
+        language = _LANGUAGE.search(classes)
+        code = node.text(deep=True)
+        self.elements.append(Element(kind=ElementKind.CODE, text=code, language=language[1] if language else ""))
+
+    def _table(self, node: LexborNode) -> None:
+        self._flush()
+        caption = table_caption(node)
+        if caption:
+            self.elements.append(Element(kind=ElementKind.CAPTION, text=caption))
+        table = table_of(node, caption)
+        self.cells += sum(map(len, table.rows))
+        if self.cells > self.max_cells:
+            raise parse_failure("too_complex", "Its tables hold more cells than one document may.")
+        if table.rows:
+            self.elements.append(Element(kind=ElementKind.TABLE, table=table))
+
+
+def is_hidden(node: LexborNode) -> bool:
+    """By its own attributes: style sheets are not read."""
+    attributes = node.attributes
+    return "hidden" in attributes or _HIDDEN_STYLE.search(attributes.get("style") or "") is not None

@@ -1,0 +1,111 @@
+"""Tables of HTML pages, spans filled; and which tables only arrange a page."""
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+from app.parsing.document import Table
+from app.parsing.tables import SpannedCell, fill_spans, without_empty_edges
+
+_MAX_SPAN = 1000  # as the HTML standard caps colspan
+_MAX_COLUMNS = 2000
+_SECTIONS = ("thead", "tbody", "tfoot")
+_UNSEEN = frozenset(("script", "style", "template", "noscript"))
+_BREAKING = frozenset("br p div li tr table ul ol dl dt dd h1 h2 h3 h4 h5 h6 pre blockquote".split())
+_SPACING = frozenset(("td", "th"))
+
+
+def is_layout_table(table: LexborNode) -> bool:
+    """Whether it arranges a page instead of holding data: one cell, or whole sections or long tables inside cells."""
+    role = table.attributes.get("role")
+    if role in ("presentation", "none"):
+        return not any(True for _ in table.css("th"))
+    rows = list(_rows(table))
+    cells = [list(_cells(row)) for row in rows[:50]]
+    if sum(map(len, cells)) <= 1:
+        return True
+    if table.css_first("h1, h2, h3, article, section, main") is not None:
+        return True
+    nested = [inner for row in cells for cell in row for inner in cell.css("table")]
+    return bool(nested) and max(map(len, cells)) <= 3 and sum(len(list(_rows(inner))) for inner in nested) > len(rows)
+
+
+def table_caption(table: LexborNode) -> str:
+    child = table.child
+    while child is not None:
+        if child.tag == "caption":
+            return cell_text(child)
+        child = child.next
+    return ""
+
+
+def table_of(node: LexborNode, caption: str = "") -> Table:
+    """The cells of a table, with spans filled; nested tables become text of their cell."""
+    rows = list(_rows(node))
+    grid = fill_spans(
+        ((SpannedCell(cell_text(cell), *_spans(cell)) for cell in _cells(row)) for row in rows),
+        max_columns=_MAX_COLUMNS,
+    )
+    kept_rows = [row for row, cells in zip(rows, grid, strict=True) if any(cells)]
+    filled = without_empty_edges(grid)
+    return Table(rows=filled, header_rows=min(_header_rows(kept_rows), len(filled)), caption=caption)
+
+
+def _header_rows(rows: list[LexborNode]) -> int:
+    """Rows of `thead`, or else leading rows of `th` alone; with neither, the first row unless it holds one cell."""
+    count = 0
+    for row in rows:
+        parent = row.parent
+        cells = list(_cells(row))
+        if not ((parent is not None and parent.tag == "thead") or (cells and all(cell.tag == "th" for cell in cells))):
+            break
+        count += 1
+    return count or min(1, len(rows) - 1) if rows else 0
+
+
+def _rows(table: LexborNode) -> Iterator[LexborNode]:
+    """Rows of this table, not of tables inside it."""
+    for child in _children(table):
+        if child.tag == "tr":
+            yield child
+        elif child.tag in _SECTIONS:
+            yield from (row for row in _children(child) if row.tag == "tr")
+
+
+def _cells(row: LexborNode) -> Iterator[LexborNode]:
+    return (child for child in _children(row) if child.tag in ("td", "th"))
+
+
+def _children(node: LexborNode) -> Iterator[LexborNode]:
+    child = node.child
+    while child is not None:
+        yield child
+        child = child.next
+
+
+def _spans(cell: LexborNode) -> tuple[int, int]:
+    attributes = cell.attributes
+    return _span(attributes.get("colspan")), _span(attributes.get("rowspan"))
+
+
+def _span(value: str | None) -> int:
+    digits = re.match(r"\s*(\d{1,6})", value or "")
+    return min(max(int(digits[1]), 1), _MAX_SPAN) if digits else 1
+
+
+def cell_text(cell: LexborNode) -> str:
+    """All text in it; what stands on lines of its own in a browser does so here."""
+    parts: list[str] = []
+    for node in cell.traverse(include_text=True):
+        if node.is_text_node:
+            parent = node.parent
+            if parent is None or parent.tag not in _UNSEEN:
+                parts.append(re.sub(r"\s+", " ", node.text_content or ""))
+        elif node.tag in _BREAKING:
+            parts.append("\n")
+        elif node.tag in _SPACING:
+            parts.append(" ")
+        elif node.tag == "img":
+            parts.append(f" {node.attributes.get('alt') or ''} ")
+    return re.sub(r"\s*\n\s*", "\n", "".join(parts)).strip()

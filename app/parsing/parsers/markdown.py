@@ -1,0 +1,112 @@
+"""Markdown: CommonMark with tables and strikethrough, front matter, HTML inside it.
+
+Comments are read as text: in a Markdown file they are part of what its author wrote and what its readers see.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from app.parsing.decoded import read_text
+from app.parsing.document import Element, ElementKind, ParsedDocument, Table
+from app.parsing.parsers.html import html_elements
+from app.parsing.source import Source
+from app.parsing.tables import rectangle
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FIELD = re.compile(r"([A-Za-z][\w-]{0,63})\s*:\s*(\S.*)")
+_TAG = re.compile(r"<[^<>]{0,1000}>")
+_MAX_FRONT_MATTER = 64 * 1024
+
+
+class MarkdownParser:
+    def parse(self, source: Source) -> ParsedDocument:
+        text, encoding, warnings = read_text(source)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        metadata, body = split_front_matter(text)
+        parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+        elements = list(_elements(parser.parse(body)))
+        return ParsedDocument(
+            media_type=source.media_type,
+            parser="markdown-it",
+            title=metadata.get("title", ""),
+            elements=elements,
+            metadata={**metadata, "encoding": encoding},
+            warnings=warnings,
+        )
+
+
+def split_front_matter(text: str) -> tuple[dict[str, str], str]:
+    """Plain `key: value` lines of YAML front matter, and the text after it. Nested values are left out."""
+    match = _FRONT_MATTER.match(text[:_MAX_FRONT_MATTER])
+    if not match:
+        return {}, text
+    fields = (_FIELD.fullmatch(line.rstrip()) for line in match[1].split("\n"))
+    values = {field[1].lower(): field[2].strip("\"' ") for field in fields if field}
+    return values, text[match.end() :]
+
+
+def _elements(tokens: Sequence[Token]) -> Iterator[Element]:
+    depth = 0  # of lists
+    item_begins = False
+    heading = 0
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            depth += 1
+        elif token.type in ("bullet_list_close", "ordered_list_close"):
+            depth -= 1
+        elif token.type == "list_item_open":
+            item_begins = True
+        elif token.type == "heading_open":
+            heading = int(token.tag[1:])
+        elif token.type == "heading_close":
+            heading = 0
+        elif token.type == "inline":
+            text = _inline_text(token.children or [])
+            if heading:
+                yield Element(kind=ElementKind.HEADING, text=text, level=heading)
+            elif depth and item_begins:
+                yield Element(kind=ElementKind.LIST_ITEM, text=text, level=depth)
+                item_begins = False
+            else:
+                yield Element(kind=ElementKind.PARAGRAPH, text=text)
+        elif token.type in ("fence", "code_block"):
+            language = token.info.split()[0] if token.info.strip() else ""
+            yield Element(kind=ElementKind.CODE, text=token.content, language=language.strip("{}."))
+        elif token.type == "html_block":
+            yield from html_elements(token.content.replace("<!--", " ").replace("-->", " "))
+        elif token.type == "table_open":
+            position, table = _table(tokens, position)
+            yield Element(kind=ElementKind.TABLE, table=table)
+        position += 1
+
+
+def _inline_text(children: Sequence[Token]) -> str:
+    parts = []
+    for child in children:
+        if child.type in ("text", "code_inline"):
+            parts.append(child.content)
+        elif child.type in ("softbreak", "hardbreak"):
+            parts.append("\n")
+        elif child.type == "image":
+            parts.append(child.content)
+        elif child.type == "html_inline":
+            parts.append("\n" if child.content.startswith("<br") else _TAG.sub("", child.content))
+    return "".join(parts)
+
+
+def _table(tokens: Sequence[Token], position: int) -> tuple[int, Table]:
+    """The table that opens at `position`, and the position of the token that closes it."""
+    rows: list[list[str]] = []
+    while tokens[position].type != "table_close":
+        token = tokens[position]
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            rows[-1].append(_inline_text(token.children or []))
+        position += 1
+    return position, Table(rows=rectangle(rows), header_rows=1)

@@ -1,0 +1,106 @@
+"""Excel workbooks: each sheet is a page, its tables are found by the gaps between them."""
+
+import datetime
+from collections.abc import Iterator
+
+from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
+
+from app.parsing.document import Element, ElementKind, ParsedDocument
+from app.parsing.parsers.xlsx_regions import Rows, sheet_elements
+from app.parsing.parsers.xlsx_extent import dense_cells
+from app.parsing.reasons import parse_failure
+from app.parsing.source import Source
+
+_Value = int | float | str | bool | datetime.time | datetime.date | datetime.datetime | datetime.timedelta
+
+
+class XlsxParser:
+    def parse(self, source: Source) -> ParsedDocument:
+        if dense_cells(source.path) > source.limits.cells * 4:
+            raise parse_failure("too_complex", "Its cells are scattered over far more rows and columns than they fill.")
+        try:
+            with CalamineWorkbook.from_path(str(source.path)) as workbook:
+                elements, warnings = _read(workbook, source)
+                pages = len(workbook.sheet_names)
+        except (CalamineError, OSError, ValueError) as error:
+            raise parse_failure("damaged") from error
+        return ParsedDocument(
+            media_type=source.media_type,
+            parser="calamine",
+            elements=elements,
+            page_count=pages,
+            warnings=warnings,
+        )
+
+
+def _read(workbook: CalamineWorkbook, source: Source) -> tuple[list[Element], list[str]]:
+    elements: list[Element] = []
+    warnings: list[str] = []
+    cells = 0
+    sheets = workbook.sheets_metadata
+    for page, metadata in enumerate(sheets, start=1):
+        if metadata.typ is not SheetTypeEnum.WorkSheet:
+            warnings.append(f"Sheet “{metadata.name}” holds no cells (it is a chart or a macro sheet).")
+            continue
+        if metadata.visible is not SheetVisibleEnum.Visible:
+            warnings.append(f"Sheet “{metadata.name}” is hidden; it was read as well.")
+        rows, filled = _rows(workbook.get_sheet_by_name(metadata.name))
+        cells += filled
+        if cells > source.limits.cells:
+            raise parse_failure("too_complex", f"It holds more than {source.limits.cells} cells.")
+        found = list(sheet_elements(rows, metadata.name, page))
+        if found:
+            elements.append(Element(kind=ElementKind.HEADING, text=metadata.name, level=1, page=page))
+            elements.extend(found)
+        source.progress(page, len(sheets))
+    return elements, warnings
+
+
+def _rows(sheet: CalamineSheet) -> tuple[Rows, int]:
+    """Cells as text by row number (from 1), merged cells filled; and how many cells hold something."""
+    if sheet.start is None:
+        return {}, 0
+    first_row, first_column = sheet.start
+    rows: Rows = {}
+    filled = 0
+    for number, values in enumerate(sheet.to_python(skip_empty_area=True), start=first_row + 1):
+        cells = [cell_text(value) for value in values]
+        count = sum(map(bool, cells))
+        if count:
+            rows[number] = [""] * first_column + cells
+            filled += count
+    for (top, left), (bottom, right) in _merged(sheet):
+        _fill(rows, top, left, bottom, right)
+    return rows, filled
+
+
+def _merged(sheet: CalamineSheet) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    yield from sheet.merged_cell_ranges or ()
+
+
+def _fill(rows: Rows, top: int, left: int, bottom: int, right: int) -> None:
+    """Repeats a merged cell's value over its range, within rows and columns that hold something already."""
+    origin = rows.get(top + 1)
+    if origin is None or left >= len(origin) or not origin[left]:
+        return
+    for number in range(top + 1, bottom + 2):
+        row = rows.get(number)
+        if row is None:
+            continue
+        for column in range(left, min(right + 1, len(row))):
+            row[column] = row[column] or origin[left]
+
+
+def cell_text(value: _Value) -> str:
+    """A value as a sheet shows it without a number format; floats with Excel's 15 digits."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ") if value.time() != datetime.time() else value.date().isoformat()
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value)
