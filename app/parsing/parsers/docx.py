@@ -1,0 +1,212 @@
+"""Word documents: the body in order, as it reads when all tracked changes are accepted.
+
+The XML is walked directly: text boxes, content controls, footnotes, insertions and nested tables have no place in
+python-docx's paragraphs, and a dangling relationship that Word ignores would keep it from opening the file at all.
+Headers and footers are left out: they repeat on every page and say little.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from app.parsing.document import Element, ElementKind, ParsedDocument, Table
+from app.parsing.parsers.docx_package import DocxPackage, attribute, children, first, local_name
+from app.parsing.parsers.docx_styles import ParagraphStyle, Styles
+from app.parsing.parsers.docx_text import Piece, paragraph_pieces
+from app.parsing.source import Source
+from app.parsing.tables import SpannedCell, fill_spans, without_empty_edges
+
+_TRANSPARENT = frozenset(("sdt", "sdtContent", "ins", "moveTo", "smartTag", "customXml", "AlternateContent", "Choice"))
+_MAX_NESTING = 50
+
+
+class DocxParser:
+    def parse(self, source: Source) -> ParsedDocument:
+        package = DocxPackage.read(source.path)
+        reader = _BodyReader(Styles(package.styles), package.notes())
+        reader.read(package.body())
+        properties = package.properties()
+        return ParsedDocument(
+            media_type=source.media_type,
+            parser="docx 1",
+            title=reader.title or properties.get("title", ""),
+            elements=reader.elements,
+            metadata={key: value for key, value in properties.items() if key != "title"},
+        )
+
+
+@dataclass(slots=True)
+class _BodyReader:
+    styles: Styles
+    notes: dict[str, etree._Element]
+    title: str = ""
+    elements: list[Element] = field(default_factory=list)
+    _notes_read: set[str] = field(default_factory=set)
+
+    def read(self, container: etree._Element, depth: int = 0) -> None:
+        """Elements of the paragraphs and tables in a body, a cell, a text box or a note."""
+        if depth > _MAX_NESTING:
+            return
+        for child in blocks(container):
+            if local_name(child) == "p":
+                self._paragraph(child, depth)
+            else:
+                self._table(child, depth)
+
+    def _paragraph(self, node: etree._Element, depth: int) -> None:
+        pieces = list(paragraph_pieces(node))
+        style = self.styles.of(node)
+        text = "".join(piece.text for piece in pieces)
+        if text.strip():
+            self._add(style, text)
+        for piece in pieces:
+            if piece.box is not None:
+                self.read(piece.box, depth + 1)
+            elif piece.note:
+                self._footnote(piece)
+
+    def _add(self, style: ParagraphStyle, text: str) -> None:
+        if style.is_title and not self.title:
+            self.title = " ".join(text.split())
+        last = self.elements[-1] if self.elements else None
+        if style.kind is ElementKind.CODE and last is not None and last.kind is ElementKind.CODE:
+            self.elements[-1] = last.model_copy(update={"text": f"{last.text}\n{text}"})
+            return
+        self.elements.append(Element(kind=style.kind, text=text, level=style.level))
+
+    def _footnote(self, piece: Piece) -> None:
+        node = self.notes.get(piece.note)
+        if node is None or piece.note in self._notes_read:
+            return
+        self._notes_read.add(piece.note)
+        text = "\n".join(line for line in container_lines(node) if line)
+        if text:
+            self.elements.append(Element(kind=ElementKind.FOOTNOTE, text=text))
+
+    def _table(self, node: etree._Element, depth: int) -> None:
+        rows = list(_rows(node))
+        cells = [cell for row in rows for cell in _cells(row)]
+        if len(cells) == 1:  # a frame around text
+            self.read(cells[0], depth + 1)
+            return
+        table = _table(rows)
+        if table.rows:
+            self.elements.append(Element(kind=ElementKind.TABLE, table=table))
+        for paragraph in node.iter("{*}p"):
+            for piece in paragraph_pieces(paragraph):
+                if piece.note:
+                    self._footnote(piece)
+
+
+def blocks(container: etree._Element) -> Iterator[etree._Element]:
+    """Paragraphs and tables directly inside, through content controls and insertions but not through deletions."""
+    for child in children(container):
+        name = local_name(child)
+        if name in ("p", "tbl"):
+            yield child
+        elif name in _TRANSPARENT:
+            yield from blocks(child)
+
+
+def container_lines(container: etree._Element, depth: int = 0) -> Iterator[str]:
+    """Text of a cell, a box or a note, a line a paragraph; rows of nested tables as `a | b`."""
+    if depth > _MAX_NESTING:
+        return
+    for child in blocks(container):
+        if local_name(child) == "tbl":
+            for row in _rows(child):
+                parts = (" ".join(container_lines(cell, depth + 1)).strip() for cell in _cells(row))
+                yield " | ".join(part for part in parts if part)
+            continue
+        pieces = list(paragraph_pieces(child))
+        yield "".join(piece.text for piece in pieces).strip()
+        for piece in pieces:
+            if piece.box is not None:
+                yield from container_lines(piece.box, depth + 1)
+
+
+def _rows(table: etree._Element) -> Iterator[etree._Element]:
+    for child in children(table):
+        name = local_name(child)
+        if name == "tr":
+            properties = first(child, "trPr")
+            if properties is None or first(properties, "del") is None:
+                yield child
+        elif name in _TRANSPARENT:
+            yield from _rows(child)
+
+
+def _cells(row: etree._Element) -> Iterator[etree._Element]:
+    for child in children(row):
+        name = local_name(child)
+        if name == "tc":
+            yield child
+        elif name in _TRANSPARENT:
+            yield from _cells(child)
+
+
+@dataclass(slots=True)
+class _Cell:
+    text: str
+    columns: int
+    continues_above: bool
+    rows: int = 1
+
+
+def _table(rows: list[etree._Element]) -> Table:
+    """The cells with spans filled. A vertical merge is a cell that says it continues the one above in its column."""
+    grid: list[list[_Cell]] = []
+    above: dict[int, _Cell] = {}
+    for row in rows:
+        line: list[_Cell] = []
+        starts: dict[int, _Cell] = {}
+        column = _skipped_columns(row)
+        if column:
+            line.append(_Cell("", column, continues_above=False))
+        for node in _cells(row):
+            cell = _read_cell(node)
+            origin = above.get(column)
+            if cell.continues_above and origin is not None:
+                origin.rows += 1
+                cell = origin
+            else:
+                line.append(cell)
+            starts[column] = cell
+            column += cell.columns
+        above = starts
+        grid.append(line)
+    filled = fill_spans([[SpannedCell(cell.text, cell.columns, cell.rows) for cell in line] for line in grid])
+    cells = without_empty_edges(filled)
+    return Table(rows=cells, header_rows=_header_rows(rows, len(cells)))
+
+
+def _skipped_columns(row: etree._Element) -> int:
+    properties = first(row, "trPr")
+    before = first(properties, "gridBefore") if properties is not None else None
+    return _count(before, 0)
+
+
+def _read_cell(node: etree._Element) -> _Cell:
+    properties = first(node, "tcPr")
+    span = first(properties, "gridSpan") if properties is not None else None
+    merge = first(properties, "vMerge") if properties is not None else None
+    text = "\n".join(line for line in container_lines(node) if line)
+    return _Cell(
+        text, max(_count(span, 1), 1), continues_above=merge is not None and attribute(merge, "val") != "restart"
+    )
+
+
+def _count(node: etree._Element | None, default: int) -> int:
+    value = attribute(node, "val") if node is not None else ""
+    return min(int(value), 1000) if value.isdecimal() else default
+
+
+def _header_rows(rows: list[etree._Element], height: int) -> int:
+    count = 0
+    for row in rows:
+        properties = first(row, "trPr")
+        if properties is None or first(properties, "tblHeader") is None:
+            break
+        count += 1
+    return min(count or 1, max(height - 1, 0))
