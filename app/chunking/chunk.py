@@ -1,10 +1,15 @@
 """What a chunker makes of a parsed document."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
 from app.parsing.document import BoundingBox
+
+TITLE_BYTES = 192
+PATH_BYTES = 192
+"""How much of the title and of the heading path is embedded, in bytes of UTF-8: no tokenizer makes more tokens of it."""
 
 
 class ChunkKind(StrEnum):
@@ -37,8 +42,12 @@ class DraftChunk(BaseModel):
     """Tokens of `embedded_text` by the embedding model, special tokens left out."""
 
     def embedded_text(self, title: str) -> str:
-        """What is embedded and tokenized: title and heading path as a first line, then the text."""
-        path = [part for part in (title, *self.heading_path) if part]
-        if path and path[0] == title and len(path) > 1 and path[1] == title:
-            path = path[1:]
-        return " > ".join(path) + "\n" + self.text if path else self.text
+        return embedded_text(title, self.heading_path, self.text)
+
+
+def embedded_text(title: str, heading_path: Sequence[str], text: str) -> str:
+    """What is embedded and tokenized: title and heading path as a first line, then the text."""
+    path = [part for part in (title, *heading_path) if part]
+    if len(path) > 1 and path[0] == path[1]:
+        path = path[1:]
+    return " > ".join(path) + "\n" + text if path else text
