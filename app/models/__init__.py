@@ -1,7 +1,7 @@
 """SQLAlchemy tables, one subject a file, one metadata. Importing this package registers all of them."""
 
 from app.models.base import Base
-from app.models.chat import ChatSession, Message, MessageRole
+from app.models.chat import AnswerKind, ChatSession, Message, MessageRole, MessageStatus
 from app.models.chunk import Chunk, Embedding
 from app.models.document import DeletionReceipt, Document, DocumentStatus, Generation, GenerationState
 from app.models.idempotency import IdempotencyKey
@@ -13,6 +13,7 @@ from app.models.user import RefreshToken, User
 
 __all__ = [
     "FENCING",
+    "AnswerKind",
     "Base",
     "ChatSession",
     "Chunk",
@@ -28,6 +29,7 @@ __all__ = [
     "Membership",
     "Message",
     "MessageRole",
+    "MessageStatus",
     "Operation",
     "OperationKind",
     "OperationStage",

@@ -1,0 +1,123 @@
+"""From what is stored of an answer to what is shown, and never more than the reader may see now.
+
+Stored are the answer's own words and references: citations name a chunk and a span of its text, and an extractive
+answer holds a place (`\\ue000<index of the citation>\\ue001`) where a sentence of a document stands. The text itself is
+put in when the answer is read. So what was deleted since is not shown, and needs no search for copies.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import NotRequired, TypedDict
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from app.agent.language import Language, language_of
+from app.agent.markers import MARKER_GROUP
+from app.agent.sentences import shown
+
+PLACE = re.compile("\ue000(\\d+)\ue001")
+REMOVED = {Language.CHINESE: "（内容已删除）", Language.ENGLISH: "(removed)"}
+
+
+class CitationReference(TypedDict):
+    """A citation as it is stored: ids and a span, no text."""
+
+    number: int
+    chunk_id: str
+    document_id: str
+    start: int
+    end: int
+    generation: NotRequired[int]
+
+
+class Span(BaseModel):
+    """Offsets in the text of the chunk, in characters."""
+
+    start: int
+    end: int
+
+
+class Citation(BaseModel):
+    """A passage that an answer rests on."""
+
+    number: int = Field(description="The number of its markers: `[1]`.")
+    chunk_id: UUID
+    document_id: UUID
+    document_name: str | None = Field(None, description="Null once the document is deleted.")
+    page: int | None = None
+    heading_path: list[str] = []
+    quote: str | None = Field(None, description="The words in the document; null where they can't be shown any more.")
+    span: Span
+    removed: bool = Field(
+        False, description="The passage is not there any more: deleted, or replaced by a new version."
+    )
+
+
+class ShownChunk(BaseModel):
+    """What a reader may see of a chunk."""
+
+    document_name: str
+    page: int | None
+    heading_path: list[str]
+    text: str
+
+
+def place(index: int) -> str:
+    """Stands for the quote of the citation at `index`."""
+    return f"\ue000{index}\ue001"
+
+
+def without_places(text: str) -> str:
+    """Text of a model without the two characters that mark places."""
+    return text.replace("\ue000", "").replace("\ue001", "")
+
+
+def render_citation(
+    reference: CitationReference, chunk: ShownChunk | None, document_name: str | None = None
+) -> Citation:
+    """`chunk` is None where it can't be read any more; `document_name` then names a document that still lives."""
+    start, end = reference["start"], reference["end"]
+    return Citation(
+        number=reference["number"],
+        chunk_id=UUID(reference["chunk_id"]),
+        document_id=UUID(reference["document_id"]),
+        document_name=chunk.document_name if chunk else document_name,
+        page=chunk.page if chunk else None,
+        heading_path=chunk.heading_path if chunk else [],
+        quote=shown(chunk.text[start:end]) if chunk else None,
+        span=Span(start=start, end=end),
+        removed=chunk is None,
+    )
+
+
+def render_answer(
+    content: str, references: Sequence[CitationReference], citations: Sequence[Citation], deleted: Collection[UUID]
+) -> str:
+    """The answer with quotes in their places, and without what was said of documents that are `deleted`.
+
+    A model puts the words of a document into its own, so words before a marker of a deleted document are withheld
+    together with its quote; words that end without a marker are withheld if any cited document is deleted.
+    """
+    removed = REMOVED[language_of(content)]
+    if any(reference for reference in references if UUID(reference["document_id"]) in deleted):
+        content = _withhold(content, references, deleted, removed)
+    quotes: Mapping[int, str | None] = {index: citation.quote for index, citation in enumerate(citations)}
+    return PLACE.sub(lambda found: quotes.get(int(found[1])) or removed, content)
+
+
+def _withhold(content: str, references: Sequence[CitationReference], deleted: Collection[UUID], removed: str) -> str:
+    gone = {reference["number"] for reference in references if UUID(reference["document_id"]) in deleted}
+    kept: list[str] = []
+    end = 0
+    for group in MARKER_GROUP.finditer(content):
+        words, end_of_group = content[end : group.start()], group.end()
+        if gone & {int(number) for number in re.findall(r"\d+", group.group())} and not PLACE.search(words):
+            lead = words[: len(words) - len(words.lstrip())]
+            words = f"{lead}{removed}"
+        kept.append(words + group.group())
+        end = end_of_group
+    tail = content[end:]
+    if re.search(r"\w", tail) and not PLACE.search(tail):
+        tail = f" {removed}"
+    return "".join(kept) + tail

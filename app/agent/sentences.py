@@ -1,0 +1,74 @@
+"""Sentences of Chinese and English text, as spans of it."""
+
+import re
+from collections.abc import Iterator
+
+_END = re.compile(
+    r"""
+    [。！？!?…]+[”’"'」』）)\]】]*        # ends a sentence in any script; closing marks belong to it
+    | (?<=[^\s.])\.+[”’"')\]]*(?=\s|$)   # a full stop before white space, see _is_abbreviation
+    | ；
+    | \n[ \t]*\n\s*                      # a blank line
+    | \n(?=\s*(?:[-*•·|]|\d{1,3}[.、)]\s)) # a new item or row
+    """,
+    re.VERBOSE,
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|al|approx|no|nos|fig|figs|eq|sec|ch|vol|pp?|ed|eds|dr|mr|mrs|ms|prof|st|jr|sr|inc|ltd|co"
+    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|\b[A-Za-z]|\b\d{1,3})\.$",
+    re.IGNORECASE,
+)
+_CJK = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
+_BREAK_IN_CJK = re.compile(rf"(?<=[{_CJK}])\s*\n\s*(?=[{_CJK}])")
+_LONGEST = 400
+_SOFT_END = re.compile(r"[，,、;:：]\s*|\s+")
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of each sentence, list item or table row, without the white space around it; empty ones left out.
+
+    What is longer than 400 characters without an end is cut at commas or spaces.
+    """
+    return [trimmed for span in _split(text) for part in _cut(text, *span) if (trimmed := _trim(text, *part))]
+
+
+def _split(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for end in _END.finditer(text):
+        if end.group().startswith(".") and _is_abbreviation(text, start, end):
+            continue
+        yield start, end.end()
+        start = end.end()
+    yield start, len(text)
+
+
+def _is_abbreviation(text: str, start: int, end: re.Match[str]) -> bool:
+    """`e.g.`, `No. 5`, an initial, or a list number; not where a new sentence plainly begins after a longer word."""
+    before = text[max(start, end.start() - 12) : end.start() + 1]
+    if not _ABBREVIATION.search(before):
+        return False
+    following = text[end.end() :].lstrip()
+    number = re.search(r"\d\.$", before)
+    # "in 1998. The" ends a sentence, "1. Open the lid" does not.
+    return not number or start == end.start() - len(before.strip()) + 1 or not following[:1].isupper()
+
+
+def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > _LONGEST:
+        places = [place.end() for place in _SOFT_END.finditer(text, start + _LONGEST // 2, start + _LONGEST)]
+        middle = places[-1] if places else start + _LONGEST
+        yield start, middle
+        start = middle
+    yield start, end
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
+    part = text[start:end]
+    if not re.search(r"\w", part):
+        return None
+    return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
+
+
+def shown(text: str) -> str:
+    """A sentence on one line: line breaks inside it become a space, or nothing between Chinese characters."""
+    return re.sub(r"\s+", " ", _BREAK_IN_CJK.sub("", text)).strip()
