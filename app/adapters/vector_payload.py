@@ -172,3 +172,12 @@ def tied_beyond(hits: Sequence[Candidate], limit: int, asked: int) -> bool:
 
 def ranked(hits: Iterable[Candidate], limit: int) -> list[Candidate]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:limit]
+
+
+def shared_facts(sources: Iterable[ChunkSource]) -> list[tuple[dict[str, Any], list[UUID]]]:
+    """Document facts with the chunks that have them: one update instead of one for every chunk."""
+    groups: dict[str, tuple[dict[str, Any], list[UUID]]] = {}
+    for source in sources:
+        facts = document_facts(source)
+        groups.setdefault(json.dumps(facts, sort_keys=True), (facts, []))[1].append(source.chunk_id)
+    return list(groups.values())
