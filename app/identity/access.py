@@ -15,26 +15,46 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from app.core.database import ReadSession, WriteSession
 from app.core.errors import NotAllowed, NotAuthenticated
 from app.core.scope import Role, TenantScope
-from app.identity.tokens import verify_access_token
+from app.identity.state import Identity
+from app.identity.tokens import Principal, verify_access_token
 from app.ports.parts import Parts
 
+# All dependencies here are coroutines, those that never wait too: FastAPI would send a plain function to a thread.
 _bearer = HTTPBearer(auto_error=False, description="An access token of `POST /v1/auth/login`.")
 
 
-def get_parts(request: Request) -> Parts:
+async def get_parts(request: Request) -> Parts:
     return cast(Parts, request.app.state.parts)
 
 
 PartsDep = Annotated[Parts, Depends(get_parts)]
 
 
-def authenticate(
-    parts: PartsDep, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
-) -> TenantScope:
-    """The scope that the bearer token gives. Raises `NotAuthenticated`."""
+async def get_identity(request: Request) -> Identity:
+    return cast(Identity, request.app.state.identity)
+
+
+IdentityDep = Annotated[Identity, Depends(get_identity)]
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+
+
+def read_bearer(credentials: HTTPAuthorizationCredentials | None, secret_key: bytes) -> Principal:
+    """Whom the bearer token names. Raises `NotAuthenticated`."""
     if credentials is None:
         raise NotAuthenticated("This needs a bearer token. Get one from POST /v1/auth/login.")
-    return verify_access_token(credentials.credentials, parts.secret_key)
+    return verify_access_token(credentials.credentials, secret_key)
+
+
+async def _principal(parts: PartsDep, credentials: Credentials) -> Principal:
+    return read_bearer(credentials, parts.secret_key)
+
+
+CurrentPrincipal = Annotated[Principal, Depends(_principal)]
+
+
+async def authenticate(principal: CurrentPrincipal, identity: IdentityDep) -> TenantScope:
+    """The scope that the bearer token gives, with the role that the person has now. Raises `NotAuthenticated`."""
+    return await identity.admission.scope(principal)
 
 
 Authenticated = Annotated[TenantScope, Depends(authenticate)]
@@ -48,7 +68,7 @@ class Policy:
 
 
 class PublicPolicy(Policy):
-    def __call__(self) -> None:
+    async def __call__(self) -> None:
         """Nobody is asked who they are."""
 
 
@@ -57,7 +77,7 @@ class RolePolicy(Policy):
         super().__init__(minimum.value)
         self.minimum = minimum
 
-    def __call__(self, scope: Authenticated) -> TenantScope:
+    async def __call__(self, scope: Authenticated) -> TenantScope:
         if not scope.role.at_least(self.minimum):
             raise NotAllowed(
                 f"This needs the role {self.minimum.value}; yours is {scope.role.value}. Ask an admin of your tenant.",
@@ -84,7 +104,7 @@ def policy_of(route: APIRoute) -> str:
 
 def _policies(dependant: Dependant) -> list[Policy]:
     call: Callable[..., object] | None = dependant.call
-    own = [call] if isinstance(call, Policy) else []
+    own: list[Policy] = [call] if isinstance(call, Policy) else []
     return own + [policy for inner in dependant.dependencies for policy in _policies(inner)]
 
 

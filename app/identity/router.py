@@ -1,0 +1,111 @@
+"""`/v1/auth`."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from app.core.errors import NotAllowed, NotAuthenticated
+from app.identity import service
+from app.identity.access import (
+    Credentials,
+    CurrentPrincipal,
+    IdentityDep,
+    PartsDep,
+    Public,
+    Reading,
+    SystemWriting,
+    Viewer,
+    read_bearer,
+)
+from app.identity.passwords import check_password
+from app.identity.schemas import LoginIn, LogoutIn, Me, OwnTenants, PasswordChangeIn, RefreshIn, RegisterIn, Tokens
+from app.identity.state import identity_lifespan
+
+
+async def _no_store(response: Response) -> None:
+    """Credentials stay out of caches (RFC 6749, 5.1)."""
+    response.headers["cache-control"] = "no-store"
+
+
+async def client_address(request: Request) -> str:
+    """As the server knows it: behind a proxy, uvicorn takes it from the headers of proxies that it trusts."""
+    return request.client.host if request.client else "unknown"
+
+
+ClientAddress = Annotated[str, Depends(client_address)]
+
+router = APIRouter(prefix="/v1/auth", tags=["identity"], dependencies=[Depends(_no_store)], lifespan=identity_lifespan)
+
+
+@router.post("/register", status_code=201, dependencies=[Public])
+async def register(body: RegisterIn, parts: PartsDep, identity: IdentityDep, session: SystemWriting) -> Tokens:
+    """Makes a tenant and its owner, and logs them in."""
+    check_password(body.password, body.email)
+    password_hash = await identity.passwords.hash(body.password)  # before the session takes a connection
+    return await service.register(session, parts, body.email, password_hash, body.tenant)
+
+
+@router.post("/login", dependencies=[Public])
+async def log_in(body: LoginIn, parts: PartsDep, identity: IdentityDep, address: ClientAddress) -> Tokens:
+    proven = await service.prove(parts, identity, address=address, email=body.email, password=body.password)
+    async with parts.database.system() as session:
+        return await service.log_in(session, parts, identity, proven, body.tenant_id)
+
+
+@router.post("/refresh", dependencies=[Public])
+async def refresh(body: RefreshIn, parts: PartsDep, identity: IdentityDep) -> Tokens:
+    """New tokens for old. Each refresh token is good for one use."""
+    async with parts.database.system() as session:
+        answer = await service.refresh(session, parts, identity, body.refresh_token)
+    if isinstance(answer, NotAuthenticated):
+        raise answer
+    return answer
+
+
+@router.post("/logout", status_code=204, dependencies=[Public])
+async def log_out(
+    parts: PartsDep,
+    identity: IdentityDep,
+    session: SystemWriting,
+    credentials: Credentials,
+    body: LogoutIn | None = None,
+) -> None:
+    """Ends the login of the refresh token in the body or, without one, of the bearer token."""
+    if body is not None and body.refresh_token is not None:
+        await service.log_out(session, identity, body.refresh_token)
+    else:
+        await service.log_out_principal(session, identity, read_bearer(credentials, parts.secret_key))
+
+
+@router.get("/me")
+async def me(scope: Viewer, session: Reading) -> Me:
+    return await service.me(session, scope)
+
+
+@router.get("/tenants")
+async def own_tenants(scope: Viewer, session: SystemWriting) -> OwnTenants:
+    """The tenants that you may log in to, in the order in which you joined them."""
+    return OwnTenants(items=await service.own_tenants(session, scope.principal_id))
+
+
+@router.post("/password", status_code=204)
+async def change_password(
+    *,
+    body: PasswordChangeIn,
+    scope: Viewer,
+    principal: CurrentPrincipal,
+    parts: PartsDep,
+    identity: IdentityDep,
+    address: ClientAddress,
+) -> None:
+    """Sets a new password and ends your other logins."""
+    async with parts.database.system() as session:
+        email = await service.person_email(session, scope.principal_id)
+    check_password(body.new_password, email)
+    try:
+        proven = await service.prove(parts, identity, address=address, email=email, password=body.current_password)
+    except NotAuthenticated as error:
+        raise NotAllowed("`current_password` is not your password.", code="wrong_password") from error
+    new_hash = await identity.passwords.hash(body.new_password)
+    async with parts.database.system() as session:
+        await service.change_password(session, identity, proven, principal, new_hash)

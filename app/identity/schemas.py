@@ -1,0 +1,116 @@
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from email_validator import EmailNotValidError, validate_email
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from app.core.scope import Role
+
+MAX_PASSWORD_INPUT = 1024
+"""What is read at all; which passwords may be chosen is said by `app.identity.passwords`."""
+
+
+def normal_email(text: str) -> str:
+    """The address in lower case, as it is stored. Raises `ValueError`.
+
+    Names of an organization's own network (`.local`, `.test`) are as good as public ones: no mail is sent.
+    """
+    try:
+        found = validate_email(text.strip(), check_deliverability=False, globally_deliverable=False)
+    except EmailNotValidError as error:
+        raise ValueError(f"not an e-mail address: {error}") from error
+    if "." not in found.domain:
+        raise ValueError("not an e-mail address: its domain needs a dot")
+    return found.normalized.lower()
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("a name has no line breaks, control characters or unassigned characters")
+    return text
+
+
+Email = Annotated[str, Field(max_length=320, examples=["li.wei@example.com"]), AfterValidator(normal_email)]
+TenantName = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_printable)
+]
+Password = Annotated[str, Field(max_length=MAX_PASSWORD_INPUT)]
+OpaqueToken = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class RegisterIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    email: Email
+    password: Annotated[Password, Field(description="8 to 256 characters.")]
+    tenant: Annotated[TenantName, Field(description="Name of the tenant that is made.")]
+
+
+class LoginIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    email: Email
+    password: Password
+    tenant_id: Annotated[
+        UUID | None, Field(description="One of your tenants; the first that you joined if left out.")
+    ] = None
+
+
+class RefreshIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    refresh_token: OpaqueToken
+
+
+class LogoutIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    refresh_token: OpaqueToken | None = None
+
+
+class PasswordChangeIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    current_password: Password
+    new_password: Password
+
+
+class Tokens(BaseModel):
+    """Shown once: only the SHA-256 of a refresh token is kept."""
+
+    access_token: str
+    token_type: Literal["bearer"] = "bearer"  # noqa: S105 - RFC 6750's word
+    expires_in: Annotated[int, Field(description="Seconds until the access token expires.")]
+    refresh_token: Annotated[str, Field(description="Good for one use; using it again ends the login.")]
+
+
+class UserOut(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    email: str
+    created_at: datetime
+
+
+class TenantRef(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    name: str
+
+
+class Me(BaseModel):
+    user: UserOut
+    tenant: TenantRef
+    role: Role
+
+
+class OwnTenant(TenantRef):
+    """A tenant that one may log in to."""
+
+    role: Role
+
+
+class OwnTenants(BaseModel):
+    items: list[OwnTenant]
