@@ -46,10 +46,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(RequestIdMiddleware)
     install_problem_handlers(app)
     for router in ROUTERS:
+        for route in router.routes:
+            if isinstance(route, APIRoute):  # a route without a declared policy stops the start
+                route.openapi_extra = {**(route.openapi_extra or {}), "x-policy": policy_of(route)}
         app.include_router(router)
-    for route in app.routes:
-        if isinstance(route, APIRoute):
-            route.openapi_extra = {"x-policy": policy_of(route), **(route.openapi_extra or {})}
     return app
 
 

@@ -1,0 +1,1 @@
+"""Celery's side: thin tasks that hand operations to services."""

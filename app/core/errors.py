@@ -17,9 +17,7 @@ class BigGraphError(Exception):
     code: ClassVar[str] = "internal_error"
     status: ClassVar[int] = 500
 
-    def __init__(
-        self, detail: str, *, code: str | None = None, retry_after: int | None = None, **data: object
-    ) -> None:
+    def __init__(self, detail: str, *, code: str | None = None, retry_after: int | None = None, **data: object) -> None:
         super().__init__(detail)
         self.detail = detail
         self.error_code = code or type(self).code

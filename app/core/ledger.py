@@ -25,7 +25,9 @@ from app.models.operation import FENCING, Operation, OperationKind, OperationSta
 log = structlog.get_logger()
 
 RUN_TASK = "operations.run"
-RETRY_DELAYS = (timedelta(seconds=2), timedelta(seconds=15), timedelta(seconds=60))
+RETRY_DELAYS = (timedelta(seconds=2), timedelta(seconds=15), timedelta(seconds=60), timedelta(minutes=5))
+UPKEEP_ATTEMPTS = 50
+"""Of purges and reindexings: nobody waits for them, and giving them up would leave the stores different."""
 NUDGE_AFTER = timedelta(seconds=30)
 """A queued operation that nobody took for so long is published again: the broker may have lost it."""
 
@@ -94,7 +96,7 @@ class Ledger:
             percent=0,
             attempts=0,
             fencing=0,
-            max_attempts=self._max_attempts,
+            max_attempts=self._max_attempts if kind is OperationKind.INGEST else UPKEEP_ATTEMPTS,
         )
         session.add(operation)
         self._wake(session, operation)
@@ -230,7 +232,9 @@ class Ledger:
                 update(OperationStage).where(OperationStage.id == record_id).values(done=done, total=total)
             )
 
-    async def end_stage(self, session: WriteSession, record_id: UUID, *, done: int, error_code: str | None = None) -> None:
+    async def end_stage(
+        self, session: WriteSession, record_id: UUID, *, done: int, error_code: str | None = None
+    ) -> None:
         """Records that a stage ended, in the transaction that holds its result."""
         await session.execute(
             update(OperationStage)

@@ -33,7 +33,13 @@ class Outbox:
         self._broker = broker
 
     def add(
-        self, session: WriteSession, tenant_id: UUID, task: str, arguments: dict[str, Any], *, delay: timedelta | None = None
+        self,
+        session: WriteSession,
+        tenant_id: UUID,
+        task: str,
+        arguments: dict[str, Any],
+        *,
+        delay: timedelta | None = None,
     ) -> None:
         """Adds a message to the transaction; without a delay it is published as soon as that has committed."""
         message = OutboxMessage(id=new_id(), tenant_id=tenant_id, task=task, arguments=arguments)

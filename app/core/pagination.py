@@ -44,4 +44,6 @@ def decode_cursor(cursor: str) -> UUID:
     try:
         return UUID(bytes=base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (binascii.Error, ValueError) as error:
-        raise InvalidInput("`cursor` is not one that this list gave. Leave it out to begin.", code="bad_cursor") from error
+        raise InvalidInput(
+            "`cursor` is not one that this list gave. Leave it out to begin.", code="bad_cursor"
+        ) from error

@@ -39,7 +39,12 @@ def problem_response(request: Request, error: BigGraphError) -> JSONResponse:
 
 
 def _render(
-    request: Request, status: int, code: str, detail: str, retry_after: int | None = None, data: dict[str, Any] | None = None
+    request: Request,
+    status: int,
+    code: str,
+    detail: str,
+    retry_after: int | None = None,
+    data: dict[str, Any] | None = None,
 ) -> JSONResponse:
     problem = {
         **(data or {}),

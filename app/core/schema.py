@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import migrations
 import psycopg
 from alembic import command
 from alembic.config import Config
@@ -13,6 +12,7 @@ from alembic.script import ScriptDirectory
 from psycopg import sql
 from sqlalchemy import Connection, text
 
+import migrations
 from app.core.database import SYSTEM_ROLE, Database
 from app.core.errors import BigGraphError
 

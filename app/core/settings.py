@@ -75,7 +75,9 @@ class Settings(BaseSettings):
         description="First part of the names of collections and indexes on shared servers.",
     )
     blob_url: str = Field(
-        "", validation_alias=_env("BLOB_URL"), description="s3://bucket/prefix, or file:///folder; credentials as AWS_*."
+        "",
+        validation_alias=_env("BLOB_URL"),
+        description="s3://bucket/prefix, or file:///folder; credentials as AWS_*.",
     )
 
     # --- models
@@ -160,6 +162,11 @@ class Settings(BaseSettings):
     def worker_in_process(self) -> bool:
         """Embedded indexes and database belong to one process, so the worker must run inside it."""
         return self.embedded or not self.qdrant_url or not self.elasticsearch_url.get_secret_value()
+
+    @property
+    def scratch_dir(self) -> Path:
+        """For files on their way: uploads, originals being parsed. Emptied at start."""
+        return self.data_dir / "scratch"
 
     def sqlalchemy_url(self, url: str) -> str:
         """A `postgresql://` address with the driver that the application uses."""

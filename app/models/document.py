@@ -72,9 +72,7 @@ class Generation(OfTenant, Base):
     __tablename__ = "generations"
     __table_args__ = (
         PrimaryKeyConstraint("tenant_id", "document_id", "generation"),
-        ForeignKeyConstraint(
-            ["tenant_id", "document_id"], ["documents.tenant_id", "documents.id"], ondelete="CASCADE"
-        ),
+        ForeignKeyConstraint(["tenant_id", "document_id"], ["documents.tenant_id", "documents.id"], ondelete="CASCADE"),
         Index("ix_generations_state", "tenant_id", "state", postgresql_where="state in ('building', 'retired')"),
     )
 

@@ -39,9 +39,7 @@ class Operation(HasId, OfTenant, Base):
     )
 
     kind: Mapped[OperationKind] = mapped_column(status_column(OperationKind, "kind"))
-    state: Mapped[OperationState] = mapped_column(
-        status_column(OperationState, "state"), default=OperationState.QUEUED
-    )
+    state: Mapped[OperationState] = mapped_column(status_column(OperationState, "state"), default=OperationState.QUEUED)
     knowledge_base_id: Mapped[UUID | None]
     document_id: Mapped[UUID | None]
     generation: Mapped[int | None]

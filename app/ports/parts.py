@@ -21,6 +21,8 @@ class Parts:
     database: Database
     database_url: str
     """`postgresql://` of the application role, for what brings its own driver (the graph's checkpointer)."""
+    broker_url: str
+    """As Celery writes it."""
     secret_key: bytes
     cache: Cache
     broker: Broker

@@ -8,6 +8,9 @@ from uuid import UUID
 from app.core.scope import TenantScope
 from app.ports.indexes import Candidate, ChunkSource, IndexedChunk, IndexFilter
 
+MAX_QUERY_TERMS = 512
+"""Distinct terms of a query that are looked up, the first ones; a query as long as a chapter costs no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class TermDocument:
@@ -33,10 +36,11 @@ class TextIndex(Protocol):
     async def update_source(self, scope: TenantScope, sources: Sequence[ChunkSource]) -> None:
         """Replaces the stored `ChunkSource` (tags, metadata) of chunks that exist, leaving terms. Absent ids are skipped."""
 
-    async def search(
-        self, scope: TenantScope, terms: Sequence[str], where: IndexFilter, limit: int
-    ) -> list[Candidate]:
-        """The best `limit` chunks that hold at least one term, by BM25, best first; ties by chunk id. No terms: none."""
+    async def search(self, scope: TenantScope, terms: Sequence[str], where: IndexFilter, limit: int) -> list[Candidate]:
+        """The best `limit` chunks that hold at least one term, by BM25, best first; ties by chunk id. No terms: none.
+
+        A term given n times weighs n times, in `score` too.
+        """
 
     async def score(self, scope: TenantScope, terms: Sequence[str], chunk_ids: Sequence[UUID]) -> dict[UUID, float]:
         """BM25 score of the given chunks, those absent or without any term left out. For explanations."""

@@ -46,9 +46,7 @@ class VectorIndex(Protocol):
     async def update_source(self, scope: TenantScope, sources: Sequence[ChunkSource]) -> None:
         """Replaces the stored `ChunkSource` (tags, metadata) of points that exist, leaving vectors. Absent ids are skipped."""
 
-    async def search(
-        self, scope: TenantScope, vector: Vectors, where: IndexFilter, limit: int
-    ) -> list[Candidate]:
+    async def search(self, scope: TenantScope, vector: Vectors, where: IndexFilter, limit: int) -> list[Candidate]:
         """The nearest `limit` points by cosine similarity, best first; ties by chunk id."""
 
     async def score(self, scope: TenantScope, vector: Vectors, chunk_ids: Sequence[UUID]) -> dict[UUID, float]:

@@ -1,0 +1,188 @@
+"""SQL of documents. Row-level security confines every statement to the session's tenant."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, and_, exists, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.core.database import ReadSession, WriteSession
+from app.core.pagination import PageRequest
+from app.core.scope import TenantScope
+from app.models import (
+    Chunk,
+    DeletionReceipt,
+    Document,
+    DocumentStatus,
+    Generation,
+    IdempotencyKey,
+    KnowledgeBase,
+    Operation,
+    OperationKind,
+    OperationState,
+)
+
+
+def _live() -> ColumnElement[bool]:
+    """A document lives while neither it nor its knowledge base has been deleted."""
+    kb_lives = exists().where(
+        KnowledgeBase.id == Document.knowledge_base_id,
+        KnowledgeBase.deleted_at.is_(None),
+    )
+    return and_(Document.deleted_at.is_(None), kb_lives)
+
+
+async def find(session: ReadSession, document_id: UUID) -> Document | None:
+    found: Document | None = await session.scalar(select(Document).where(Document.id == document_id, _live()))
+    return found
+
+
+async def find_for_update(session: WriteSession, document_id: UUID) -> Document | None:
+    found: Document | None = await session.scalar(
+        select(Document).where(Document.id == document_id, _live()).with_for_update(of=Document)
+    )
+    return found
+
+
+async def find_same(session: WriteSession, kb_id: UUID, *, external_id: str | None, sha256: str) -> Document | None:
+    """The live document that an upload means: by its external id, or where it has none by its content. Locked."""
+    query = select(Document).where(Document.knowledge_base_id == kb_id, Document.deleted_at.is_(None))
+    if external_id is not None:
+        query = query.where(Document.external_id == external_id)
+    else:
+        query = query.where(Document.external_id.is_(None), Document.sha256 == sha256)
+    found: Document | None = await session.scalar(query.order_by(Document.id).limit(1).with_for_update())
+    return found
+
+
+async def lock_upload(session: WriteSession, kb_id: UUID, identity: str) -> None:
+    """Lets one upload of the same document at a time through, until the transaction ends."""
+    await session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"{kb_id}:{identity}", 0))))
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    status: DocumentStatus | None = None
+    name_contains: str | None = None
+    tag: str | None = None
+    external_id: str | None = None
+
+
+async def page(session: ReadSession, kb_id: UUID, request: PageRequest, where: ListFilter) -> list[Document]:
+    """One row more than asked for, where there is one."""
+    query = select(Document).where(Document.knowledge_base_id == kb_id, Document.deleted_at.is_(None))
+    if where.status is not None:
+        query = query.where(Document.status == where.status)
+    if where.name_contains:
+        query = query.where(Document.name.icontains(where.name_contains, autoescape=True))
+    if where.tag:
+        query = query.where(Document.tags.contains([where.tag]))
+    if where.external_id:
+        query = query.where(Document.external_id == where.external_id)
+    if request.after is not None:
+        query = query.where(Document.id > request.after)
+    return list(await session.scalars(query.order_by(Document.id).limit(request.limit + 1)))
+
+
+async def chunk_page(session: ReadSession, document: Document, after_ordinal: int, limit: int) -> list[Chunk]:
+    """Chunks of the active generation in order; one row more than asked for, where there is one."""
+    query: Select[tuple[Chunk]] = (
+        select(Chunk)
+        .where(
+            Chunk.document_id == document.id,
+            Chunk.generation == document.active_generation,
+            Chunk.ordinal > after_ordinal,
+        )
+        .order_by(Chunk.ordinal)
+        .limit(limit + 1)
+    )
+    return list(await session.scalars(query))
+
+
+async def usage(session: ReadSession) -> tuple[int, int]:
+    """Documents of the tenant and the bytes of their newest uploads."""
+    row = (
+        await session.execute(
+            select(func.count(), func.coalesce(func.sum(Document.size_bytes), 0)).where(Document.deleted_at.is_(None))
+        )
+    ).one()
+    return int(row[0]), int(row[1])
+
+
+async def newest_generation(session: ReadSession, document: Document) -> Generation | None:
+    found: Generation | None = await session.get(
+        Generation, (document.tenant_id, document.id, document.latest_generation)
+    )
+    return found
+
+
+async def newest_ingestion(session: ReadSession, document: Document) -> Operation | None:
+    found: Operation | None = await session.scalar(
+        select(Operation)
+        .where(Operation.document_id == document.id, Operation.kind == OperationKind.INGEST)
+        .order_by(Operation.id.desc())
+        .limit(1)
+    )
+    return found
+
+
+async def unfinished_ingestions(session: WriteSession, document_id: UUID) -> list[UUID]:
+    return list(
+        await session.scalars(
+            select(Operation.id).where(
+                Operation.document_id == document_id,
+                Operation.kind == OperationKind.INGEST,
+                Operation.state.in_((OperationState.QUEUED, OperationState.RUNNING)),
+            )
+        )
+    )
+
+
+async def add_receipt(session: WriteSession, scope: TenantScope, document: Document) -> None:
+    await session.execute(
+        insert(DeletionReceipt)
+        .values(
+            tenant_id=scope.tenant_id,
+            document_id=document.id,
+            knowledge_base_id=document.knowledge_base_id,
+            document_name=document.name,
+            requested_by=scope.principal_id,
+            counts={},
+        )
+        .on_conflict_do_nothing()
+    )
+
+
+async def find_receipt(session: ReadSession, document_id: UUID) -> DeletionReceipt | None:
+    found: DeletionReceipt | None = await session.scalar(
+        select(DeletionReceipt).where(DeletionReceipt.document_id == document_id)
+    )
+    return found
+
+
+async def reserve_key(session: WriteSession, scope: TenantScope, key: str, fingerprint: str) -> IdempotencyKey | None:
+    """None where the key was free and is ours now, else what was answered under it.
+
+    Two requests at once: the second waits at the unique index until the first has committed or gone.
+    """
+    inserted = await session.execute(
+        insert(IdempotencyKey)
+        .values(
+            tenant_id=scope.tenant_id, principal_id=scope.principal_id, key=key, fingerprint=fingerprint, response={}
+        )
+        .on_conflict_do_nothing()
+        .returning(IdempotencyKey.key)
+    )
+    if inserted.scalar_one_or_none() is not None:
+        return None
+    known: IdempotencyKey | None = await session.get(IdempotencyKey, (scope.tenant_id, scope.principal_id, key))
+    return known
+
+
+async def answer_key(session: WriteSession, scope: TenantScope, key: str, response: dict[str, Any]) -> None:
+    await session.execute(
+        update(IdempotencyKey)
+        .where(IdempotencyKey.principal_id == scope.principal_id, IdempotencyKey.key == key)
+        .values(response=response)
+    )

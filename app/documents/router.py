@@ -1,0 +1,211 @@
+"""`/v1/knowledge-bases/{kb_id}/documents` and `/v1/documents`."""
+
+from typing import Annotated, Any
+from urllib.parse import quote
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import StreamingResponse
+from pydantic import ValidationError
+from starlette.datastructures import FormData
+
+from app.core.errors import InvalidInput
+from app.core.pagination import Page, Paging, encode_cursor
+from app.core.scope import TenantScope
+from app.documents import service
+from app.documents.repository import ListFilter
+from app.documents.schemas import (
+    ChunkOut,
+    DeletionReceiptOut,
+    DocumentError,
+    DocumentOut,
+    DocumentPatch,
+    FileForm,
+    TextDocumentIn,
+    UploadOut,
+)
+from app.documents.service import UploadRequest
+from app.documents.uploads import receive, require_file
+from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
+from app.ingestion.schemas import OperationOut
+from app.knowledge_bases import service as knowledge_bases
+from app.models import Document, DocumentStatus
+from app.ports.parts import Parts
+
+router = APIRouter(tags=["documents"])
+
+UPLOAD_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        "name": {"type": "string", "description": "Instead of the file's own name."},
+                        "metadata": {"type": "string", "description": "A flat JSON object."},
+                        "tags": {"type": "string", "description": "A JSON array of strings."},
+                        "external_id": {"type": "string"},
+                    },
+                }
+            },
+            "application/json": {"schema": TextDocumentIn.model_json_schema()},
+        },
+    }
+}
+IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
+
+
+@router.post(
+    "/v1/knowledge-bases/{kb_id}/documents",
+    status_code=202,
+    response_model=UploadOut,
+    openapi_extra=UPLOAD_BODY,
+)
+async def upload_document(
+    kb_id: UUID, request: Request, scope: Editor, parts: PartsDep, idempotency_key: IdempotencyKey = None
+) -> UploadOut:
+    """Takes a file (multipart) or a text (JSON). Ingestion goes on afterwards: follow `operation`."""
+    async with parts.database.read(scope) as session:
+        await knowledge_bases.get(session, kb_id)  # before the body: it may be long
+    content_type = request.headers.get("content-type", "")
+    if content_type.startswith("multipart/form-data"):
+        async with request.form(max_files=1, max_fields=10) as form:
+            return await _upload_file(kb_id, form, scope, parts, idempotency_key)
+    if content_type.startswith("application/json"):
+        return await _upload_text(kb_id, await request.body(), scope, parts, idempotency_key)
+    raise InvalidInput(
+        "Send multipart/form-data with a field `file`, or application/json with `text` and `title`.",
+        code="unsupported_content_type",
+    )
+
+
+async def _upload_file(kb_id: UUID, form: FormData, scope: TenantScope, parts: Parts, key: str | None) -> UploadOut:
+    file = require_file(form.get("file"))
+    fields = {name: value for name, value in form.items() if name != "file"}
+    try:
+        facts = FileForm.model_validate({"name": file.filename or "", **fields})
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from error
+    limits = parts.settings
+    async with receive(file, facts.name, limits.scratch_dir, limits.max_upload_bytes) as received:
+        return await _accept(scope, parts, UploadRequest(kb_id, facts.name, facts, received, key))
+
+
+async def _upload_text(kb_id: UUID, body: bytes, scope: TenantScope, parts: Parts, key: str | None) -> UploadOut:
+    try:
+        document = TextDocumentIn.model_validate_json(body)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from error
+    file_name = document.title + (".md" if document.format == "markdown" else ".txt")
+    content = document.text.encode("utf-8", "replace")
+    limits = parts.settings
+    async with receive(content, file_name, limits.scratch_dir, limits.max_upload_bytes) as received:
+        return await _accept(
+            scope,
+            parts,
+            UploadRequest(kb_id, document.title, document, received, key, title=document.title, file_name=file_name),
+        )
+
+
+async def _accept(scope: TenantScope, parts: Parts, request: UploadRequest) -> UploadOut:
+    upload = await service.accept(scope, parts, request)
+    return UploadOut(
+        document=_document_out(upload.document),
+        operation=OperationOut.of(upload.operation) if upload.operation else None,
+        outcome=upload.outcome,
+    )
+
+
+@router.get("/v1/knowledge-bases/{kb_id}/documents")
+async def list_documents(
+    kb_id: UUID,
+    paging: Paging,
+    _scope: Viewer,
+    session: Reading,
+    status: DocumentStatus | None = None,
+    name: Annotated[str | None, Query(max_length=255, description="Part of the name")] = None,
+    tag: Annotated[str | None, Query(max_length=100)] = None,
+    external_id: Annotated[str | None, Query(max_length=255)] = None,
+) -> Page[DocumentOut]:
+    rows = await service.list_page(session, kb_id, paging, ListFilter(status, name, tag, external_id))
+    items = [_document_out(row) for row in rows[: paging.limit]]
+    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+
+
+@router.get("/v1/documents/{document_id}")
+async def get_document(document_id: UUID, _scope: Viewer, session: Reading) -> DocumentOut:
+    return _document_out(await service.get(session, document_id))
+
+
+@router.patch("/v1/documents/{document_id}")
+async def change_document(
+    document_id: UUID, body: DocumentPatch, scope: Editor, session: Writing, parts: PartsDep
+) -> DocumentOut:
+    return _document_out(await service.change(session, scope, parts, document_id, body))
+
+
+@router.delete("/v1/documents/{document_id}", status_code=204)
+async def delete_document(document_id: UUID, scope: Editor, session: Writing, parts: PartsDep) -> None:
+    """When this returns nothing finds the document any more. `/deletion` tells when it is gone from every store."""
+    await service.delete(session, scope, parts, document_id)
+
+
+@router.get("/v1/documents/{document_id}/deletion")
+async def get_deletion_receipt(document_id: UUID, _scope: Viewer, session: Reading) -> DeletionReceiptOut:
+    return DeletionReceiptOut.model_validate(await service.receipt(session, document_id))
+
+
+@router.get("/v1/documents/{document_id}/content", response_class=StreamingResponse)
+async def get_document_content(
+    document_id: UUID, scope: Viewer, session: Reading, parts: PartsDep
+) -> StreamingResponse:
+    """The original file of the newest upload, as it was sent."""
+    generation = await service.original(session, document_id)
+    return StreamingResponse(
+        parts.blobs.get(scope, generation.blob_key),
+        media_type=generation.media_type or "application/octet-stream",
+        headers={
+            "content-disposition": f"attachment; filename*=UTF-8''{quote(generation.file_name, safe='')}",
+            "content-length": str(generation.size_bytes),
+            "x-content-type-options": "nosniff",
+            "etag": f'"{generation.sha256}"',
+        },
+    )
+
+
+@router.get("/v1/documents/{document_id}/chunks")
+async def list_chunks(
+    document_id: UUID,
+    _scope: Viewer,
+    session: Reading,
+    after: Annotated[int, Query(ge=-1, description="Ordinal after which to begin", alias="cursor")] = -1,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Page[ChunkOut]:
+    rows = await service.chunks(session, document_id, after, limit)
+    items = [ChunkOut.model_validate(row) for row in rows[:limit]]
+    return Page(items=items, next_cursor=str(items[-1].ordinal) if len(rows) > limit else None)
+
+
+def _document_out(row: Document) -> DocumentOut:
+    return DocumentOut(
+        id=row.id,
+        knowledge_base_id=row.knowledge_base_id,
+        name=row.name,
+        external_id=row.external_id,
+        media_type=row.media_type,
+        size_bytes=row.size_bytes,
+        sha256=row.sha256,
+        metadata=row.doc_metadata,
+        tags=row.tags,
+        status=row.status,
+        error=DocumentError(code=row.error_code, detail=row.error_detail or "") if row.error_code else None,
+        active_generation=row.active_generation,
+        page_count=row.page_count,
+        chunk_count=row.chunk_count,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )

@@ -1,0 +1,164 @@
+import json
+import unicodedata
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
+
+from app.chunking.chunk import ChunkKind
+from app.ingestion.schemas import OperationOut
+from app.models import DocumentStatus
+
+Scalar = str | int | float | bool
+MAX_METADATA_KEYS = 64
+MAX_METADATA_BYTES = 16 * 1024
+
+
+def _clean_metadata(value: dict[str, Scalar]) -> dict[str, Scalar]:
+    if len(value) > MAX_METADATA_KEYS:
+        raise ValueError(f"at most {MAX_METADATA_KEYS} keys")
+    if any(not key or len(key) > 100 or "\x00" in key for key in value):
+        raise ValueError("keys have 1 to 100 characters")
+    if any(isinstance(item, str) and "\x00" in item for item in value.values()):
+        raise ValueError("values hold no NUL characters")
+    if (
+        len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass"))
+        > MAX_METADATA_BYTES
+    ):
+        raise ValueError(f"at most {MAX_METADATA_BYTES} bytes as JSON")
+    return value
+
+
+def _clean_name(value: str) -> str:
+    value = unicodedata.normalize("NFC", value).strip()
+    if not value or len(value) > 255:
+        raise ValueError("a document's name has 1 to 255 characters")
+    if any(sign in value for sign in "/\\") or value in (".", ".."):
+        raise ValueError("a document's name holds no path: leave out folders, `/` and `\\`")
+    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in value):
+        raise ValueError("a document's name holds no control characters")
+    return value
+
+
+Metadata = Annotated[dict[str, Scalar], AfterValidator(_clean_metadata)]
+Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
+Tags = Annotated[list[Tag], Field(max_length=64), AfterValidator(lambda tags: list(dict.fromkeys(tags)))]
+DocumentName = Annotated[str, AfterValidator(_clean_name)]
+ExternalId = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^\x00]+$")]
+
+
+class DocumentFacts(BaseModel):
+    """What an upload says of a document beside its content."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    metadata: Metadata = Field(default_factory=dict, description="Flat: text, numbers, true and false.")
+    tags: Tags = Field(default_factory=list)
+    external_id: ExternalId | None = Field(None, description="Your own id: uploading it again replaces the document.")
+
+
+class TextDocumentIn(DocumentFacts):
+    """A document given as text."""
+
+    text: str = Field(min_length=1)
+    title: DocumentName
+    format: Literal["text", "markdown"] = "text"
+
+    @field_validator("text")
+    @classmethod
+    def _has_content(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("the text is empty: give a text that has content")
+        return value
+
+
+class FileForm(DocumentFacts):
+    """The fields that stand beside `file` in a multipart upload: `metadata` and `tags` as JSON."""
+
+    name: DocumentName
+
+    @field_validator("metadata", "tags", mode="before")
+    @classmethod
+    def _from_json(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError("this must be JSON: `metadata` an object, `tags` an array of strings") from error
+
+
+class DocumentPatch(BaseModel):
+    """Only what is given is changed; `metadata` and `tags` replace what was there."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: DocumentName | None = None
+    metadata: Metadata | None = None
+    tags: Tags | None = None
+
+
+class DocumentError(BaseModel):
+    code: str
+    detail: str
+
+
+class DocumentOut(BaseModel):
+    id: UUID
+    knowledge_base_id: UUID
+    name: str
+    external_id: str | None
+    media_type: str | None
+    size_bytes: int
+    sha256: str
+    metadata: dict[str, Any]
+    tags: list[str]
+    status: DocumentStatus
+    error: DocumentError | None
+    """Why the newest upload failed. An earlier generation may still be searched: see `active_generation`."""
+    active_generation: int | None
+    page_count: int | None
+    chunk_count: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class UploadOut(BaseModel):
+    document: DocumentOut
+    operation: OperationOut | None
+    """The ingestion; None where nothing has to be done."""
+    outcome: Literal["created", "replaced", "unchanged"]
+
+
+class ChunkOut(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    document_id: UUID
+    generation: int
+    ordinal: int
+    kind: ChunkKind
+    text: str
+    heading_path: list[str]
+    section: int
+    page: int | None
+    page_end: int | None
+    bbox: dict[str, float] | None
+    start_offset: int
+    end_offset: int
+    token_count: int
+    enabled: bool
+
+
+class DeletionReceiptOut(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+    document_id: UUID
+    knowledge_base_id: UUID
+    document_name: str
+    requested_by: UUID | None
+    requested_at: datetime
+    purged_at: datetime | None
+    """None while the purge is still going on; searches find nothing since `requested_at` all the same."""
+    counts: dict[str, int]

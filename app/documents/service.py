@@ -1,0 +1,320 @@
+"""Documents: accept, list, change, delete. What happens to their content is `app.ingestion`'s."""
+
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from sqlalchemy import func
+
+from app.core.database import ReadSession, WriteSession
+from app.core.errors import BigGraphError, Conflict, NotFound, TooManyRequests
+from app.core.ids import new_id
+from app.core.pagination import PageRequest
+from app.core.scope import TenantScope
+from app.documents import repository
+from app.documents.repository import ListFilter
+from app.documents.schemas import DocumentFacts, DocumentPatch
+from app.documents.uploads import Received
+from app.knowledge_bases import service as knowledge_bases
+from app.models import (
+    Chunk,
+    DeletionReceipt,
+    Document,
+    DocumentStatus,
+    Generation,
+    GenerationState,
+    KnowledgeBase,
+    Operation,
+    OperationKind,
+)
+from app.ports.parts import Parts
+
+Outcome = Literal["created", "replaced", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    document: Document
+    operation: Operation | None
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class UploadRequest:
+    """A file that has arrived, what it is called, and where it shall go."""
+
+    knowledge_base_id: UUID
+    name: str
+    facts: DocumentFacts
+    file: Received
+    idempotency_key: str | None
+    title: str | None = None
+    """What the document is called in itself, where whoever sends it says so."""
+    file_name: str = ""
+    """What the original is called, where that is not its name."""
+
+    def fingerprint(self) -> str:
+        asked: list[object] = [str(self.knowledge_base_id), self.name, self.file.sha256, self.file_name]
+        asked += [self.facts.external_id, self.facts.metadata, self.facts.tags]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+async def accept(scope: TenantScope, parts: Parts, request: UploadRequest) -> Upload:
+    """Stores the original, then records document, generation and ingestion in one transaction.
+
+    The original comes first, so that whatever is recorded has one; it is removed again when nothing is recorded.
+    Its own transaction, because the transfer before it must not hold one open.
+    """
+    blob_key = f"originals/{new_id()}"
+    await parts.blobs.put_file(scope, blob_key, request.file.path)
+    kept = False
+    try:
+        async with parts.database.write(scope) as session:
+            upload = await _record(session, scope, parts, request, blob_key)
+        kept = upload.outcome != "unchanged"
+        return upload
+    finally:
+        if not kept:
+            with suppress(BigGraphError):  # the reconciler removes what can't be removed now
+                await parts.blobs.delete(scope, blob_key)
+
+
+async def _record(
+    session: WriteSession, scope: TenantScope, parts: Parts, request: UploadRequest, blob_key: str
+) -> Upload:
+    if request.idempotency_key is not None:
+        repeated = await _repeated(session, scope, request)
+        if repeated is not None:
+            return repeated
+    kb = await knowledge_bases.get(session, request.knowledge_base_id, lock=True)
+    external_id, sha256 = request.facts.external_id, request.file.sha256
+    await repository.lock_upload(session, kb.id, external_id or sha256)
+    known = await repository.find_same(session, kb.id, external_id=external_id, sha256=sha256)
+    if known is None:
+        await _check_quota(session, parts, request)
+        upload = _create(session, scope, parts, kb, request, blob_key)
+    elif known.sha256 == sha256 and known.status is not DocumentStatus.FAILED:
+        upload = await _keep(session, scope, parts, known, request)
+    else:
+        upload = await _replace(session, scope, parts, kb, known, request, blob_key)
+    await session.flush()
+    if request.idempotency_key is not None:
+        operation_id = str(upload.operation.id) if upload.operation else None
+        answer = {"document_id": str(upload.document.id), "operation_id": operation_id, "outcome": upload.outcome}
+        await repository.answer_key(session, scope, request.idempotency_key, answer)
+    return await _refreshed(session, upload)
+
+
+async def _repeated(session: WriteSession, scope: TenantScope, request: UploadRequest) -> Upload | None:
+    key = request.idempotency_key or ""
+    answered = await repository.reserve_key(session, scope, key, request.fingerprint())
+    if answered is None:
+        return None
+    if answered.fingerprint != request.fingerprint():
+        raise Conflict(
+            "This Idempotency-Key was used for another request. Use a new key for each request.",
+            code="idempotency_key_reused",
+        )
+    document = await get(session, UUID(answered.response["document_id"]))
+    operation_id = answered.response["operation_id"]
+    operation = await session.get(Operation, UUID(operation_id)) if operation_id else None
+    return Upload(document, operation, "unchanged")
+
+
+async def _check_quota(session: WriteSession, parts: Parts, request: UploadRequest) -> None:
+    documents, size = await repository.usage(session)
+    if documents >= parts.settings.tenant_max_documents:
+        raise TooManyRequests(
+            f"Your tenant has {documents} documents and may have no more. Delete some first.", code="document_quota"
+        )
+    if size + request.file.size_bytes > parts.settings.tenant_max_bytes:
+        raise TooManyRequests(
+            f"Your tenant stores {size} of {parts.settings.tenant_max_bytes} bytes; “{request.name}” does not fit. "
+            "Delete some documents first.",
+            code="storage_quota",
+        )
+
+
+def _create(
+    session: WriteSession, scope: TenantScope, parts: Parts, kb: KnowledgeBase, request: UploadRequest, blob_key: str
+) -> Upload:
+    document = Document(
+        id=new_id(),
+        tenant_id=scope.tenant_id,
+        knowledge_base_id=kb.id,
+        name=request.name,
+        external_id=request.facts.external_id,
+        doc_metadata=dict(request.facts.metadata),
+        tags=list(request.facts.tags),
+        latest_generation=0,
+        chunk_count=0,
+        created_by=scope.principal_id,
+        status=DocumentStatus.QUEUED,
+        sha256=request.file.sha256,
+        size_bytes=request.file.size_bytes,
+    )
+    session.add(document)
+    return Upload(document, _new_generation(session, scope, parts, kb, document, request, blob_key), "created")
+
+
+async def _keep(
+    session: WriteSession, scope: TenantScope, parts: Parts, document: Document, request: UploadRequest
+) -> Upload:
+    """The same content again: nothing to ingest; tags and metadata are taken over where they differ."""
+    facts = DocumentPatch.model_validate(
+        {"name": request.name, "metadata": request.facts.metadata, "tags": request.facts.tags}
+    )
+    _change(session, scope, parts, document, facts)
+    return Upload(document, await repository.newest_ingestion(session, document), "unchanged")
+
+
+async def _replace(
+    session: WriteSession,
+    scope: TenantScope,
+    parts: Parts,
+    kb: KnowledgeBase,
+    document: Document,
+    request: UploadRequest,
+    blob_key: str,
+) -> Upload:
+    """A new version beside the old one, which goes on being found until the new one is complete."""
+    for operation_id in await repository.unfinished_ingestions(session, document.id):
+        await parts.ledger.cancel(session, operation_id)
+    document.name = request.name
+    document.doc_metadata = dict(request.facts.metadata)
+    document.tags = list(request.facts.tags)
+    document.sha256, document.size_bytes = request.file.sha256, request.file.size_bytes
+    document.status, document.error_code, document.error_detail = DocumentStatus.QUEUED, None, None
+    return Upload(document, _new_generation(session, scope, parts, kb, document, request, blob_key), "replaced")
+
+
+def _new_generation(
+    session: WriteSession,
+    scope: TenantScope,
+    parts: Parts,
+    kb: KnowledgeBase,
+    document: Document,
+    request: UploadRequest,
+    blob_key: str,
+) -> Operation:
+    document.latest_generation += 1
+    session.add(
+        Generation(
+            tenant_id=scope.tenant_id,
+            document_id=document.id,
+            generation=document.latest_generation,
+            state=GenerationState.BUILDING,
+            sha256=request.file.sha256,
+            size_bytes=request.file.size_bytes,
+            media_type=request.file.media_type,
+            file_name=request.file_name or request.name,
+            blob_key=blob_key,
+            settings={
+                "chunking": kb.settings["chunking"],
+                "space": parts.embedder.space.name,
+                "title": request.title,
+            },
+        )
+    )
+    return parts.ledger.enqueue(
+        session,
+        scope,
+        OperationKind.INGEST,
+        knowledge_base_id=kb.id,
+        document_id=document.id,
+        generation=document.latest_generation,
+    )
+
+
+async def _refreshed(session: WriteSession, upload: Upload) -> Upload:
+    await session.flush()
+    await session.refresh(upload.document)
+    if upload.operation is not None:
+        await session.refresh(upload.operation)
+    return upload
+
+
+async def get(session: ReadSession, document_id: UUID) -> Document:
+    document = await repository.find(session, document_id)
+    if document is None:
+        raise not_found(document_id)
+    return document
+
+
+async def list_page(session: ReadSession, kb_id: UUID, request: PageRequest, where: ListFilter) -> list[Document]:
+    await knowledge_bases.get(session, kb_id)
+    return await repository.page(session, kb_id, request, where)
+
+
+async def chunks(session: ReadSession, document_id: UUID, after_ordinal: int, limit: int) -> list[Chunk]:
+    return await repository.chunk_page(session, await get(session, document_id), after_ordinal, limit)
+
+
+async def original(session: ReadSession, document_id: UUID) -> Generation:
+    """The newest upload of a document: where its original file is and what it is called."""
+    generation = await repository.newest_generation(session, await get(session, document_id))
+    if generation is None:
+        raise not_found(document_id)
+    return generation
+
+
+async def change(
+    session: WriteSession, scope: TenantScope, parts: Parts, document_id: UUID, body: DocumentPatch
+) -> Document:
+    document = await repository.find_for_update(session, document_id)
+    if document is None:
+        raise not_found(document_id)
+    _change(session, scope, parts, document, body)
+    await session.flush()
+    await session.refresh(document)
+    return document
+
+
+def _change(session: WriteSession, scope: TenantScope, parts: Parts, document: Document, body: DocumentPatch) -> None:
+    if body.name is not None:
+        document.name = body.name
+    metadata, tags = document.doc_metadata, document.tags
+    if body.metadata is not None:
+        document.doc_metadata = dict(body.metadata)
+    if body.tags is not None:
+        document.tags = list(body.tags)
+    if (metadata, tags) != (document.doc_metadata, document.tags):
+        parts.ledger.enqueue(
+            session,
+            scope,
+            OperationKind.REINDEX,
+            knowledge_base_id=document.knowledge_base_id,
+            document_id=document.id,
+        )
+
+
+async def delete(session: WriteSession, scope: TenantScope, parts: Parts, document_id: UUID) -> None:
+    """Tombstone first: when this has committed nothing finds the document; the purge follows."""
+    document = await repository.find_for_update(session, document_id)
+    if document is None:
+        raise not_found(document_id)
+    document.deleted_at = func.now()
+    for operation_id in await repository.unfinished_ingestions(session, document.id):
+        await parts.ledger.cancel(session, operation_id)
+    await repository.add_receipt(session, scope, document)
+    parts.ledger.enqueue(
+        session,
+        scope,
+        OperationKind.PURGE,
+        knowledge_base_id=document.knowledge_base_id,
+        document_id=document.id,
+    )
+
+
+async def receipt(session: ReadSession, document_id: UUID) -> DeletionReceipt:
+    found = await repository.find_receipt(session, document_id)
+    if found is None:
+        raise NotFound(f"No document {document_id} was deleted.", code="receipt_not_found")
+    return found
+
+
+def not_found(document_id: UUID) -> NotFound:
+    return NotFound(f"There is no document {document_id}.", code="document_not_found")

@@ -1,0 +1,288 @@
+"""Ingestion of one generation of a document: parse, chunk, embed, index, verify, activate.
+
+Each stage leaves its result where the next attempt finds it (parsed form in the blob store, chunks and vectors in
+Postgres), so a retry goes on at the stage that failed. Nothing is searched before the last transaction flips
+`active_generation`, and then all of it is.
+"""
+
+import asyncio
+import hashlib
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from uuid import UUID
+
+from app.chunking.chunk import embedded_text
+from app.chunking.registry import chunk
+from app.chunking.settings import ChunkingSettings
+from app.core.database import WriteSession
+from app.core.errors import Cancelled, EngineRejected, EngineUnavailable
+from app.core.ledger import Lease
+from app.ingestion import repository
+from app.ingestion.checkpoints import reached
+from app.ingestion.repository import Subject
+from app.models import Chunk, DocumentStatus, OperationKind
+from app.parsing.document import ParsedDocument
+from app.parsing.limits import ParseLimits
+from app.parsing.reasons import parse_failure
+from app.parsing.sandbox import parse_file
+from app.ports.parts import Parts
+from app.ports.text_index import TermDocument
+from app.ports.vector_index import VectorPoint
+from app.terms import index_terms
+
+STAGES = ("parse", "chunk", "embed", "index", "verify", "activate")
+BEGINS_AT = {"parse": 0, "chunk": 15, "embed": 20, "index": 80, "verify": 92, "activate": 97, "done": 100}
+"""Percent of the whole at which a stage begins: rough shares of the time that a text PDF takes."""
+EMBED_BATCH = 32
+INDEX_BATCH = 256
+
+
+class Ingestion:
+    """One attempt at one generation, under one lease."""
+
+    def __init__(self, parts: Parts, lease: Lease) -> None:
+        if lease.document_id is None or lease.generation is None:
+            raise EngineRejected("An ingestion needs a document and a generation.")
+        self._parts = parts
+        self._lease = lease
+        self._scope = lease.scope
+        self._document_id: UUID = lease.document_id
+        self._generation: int = lease.generation
+        self._counts: dict[str, int] = {}
+        self._record_id = UUID(int=0)
+        self._indexed_facts: tuple[list[str], dict[str, object]] | None = None
+
+    async def run(self) -> None:
+        """Raises `BigGraphError`; what was finished stays for the next attempt."""
+        async with self._parts.database.write(self._scope) as session:
+            await self._parts.ledger.hold(session, self._lease)
+            await repository.set_status(session, self._document_id, DocumentStatus.PROCESSING)
+        reached("claimed")
+        stages: dict[str, Callable[[], Awaitable[None]]] = {
+            "parse": self._parse,
+            "chunk": self._chunk,
+            "embed": self._embed,
+            "index": self._index,
+            "verify": self._verify,
+            "activate": self._activate,
+        }
+        for stage in STAGES[STAGES.index(_first_stage(self._lease.stage)) :]:
+            self._record_id = await self._parts.ledger.start_stage(self._lease, stage, percent=BEGINS_AT[stage])
+            await stages[stage]()
+
+    # --- stages -------------------------------------------------------------------------------------------------
+
+    async def _parse(self) -> None:
+        subject = await self._subject()
+        settings = self._parts.settings
+        limits = ParseLimits(wall_seconds=settings.parse_timeout_seconds, memory_bytes=settings.parse_memory_bytes)
+        with tempfile.TemporaryDirectory(prefix="parse-", dir=settings.scratch_dir) as scratch:
+            original, result = Path(scratch) / "original", Path(scratch) / "parsed.json"
+            await self._parts.blobs.fetch(self._scope, subject.generation.blob_key, original)
+            reached("fetched")
+            parsed = await parse_file(original, file_name=subject.generation.file_name, limits=limits)
+            if not parsed.text.strip():
+                raise parse_failure("no_text")
+            await asyncio.to_thread(result.write_text, parsed.model_dump_json(), "utf-8")
+            await self._parts.blobs.put_file(self._scope, self._parsed_key, result)
+        async with self._parts.database.write(self._scope) as session:
+            await self._parts.ledger.hold(session, self._lease)
+            found = await repository.subject(session, self._document_id, self._generation)
+            if found is not None:
+                found.generation.media_type, found.generation.parser = parsed.media_type, parsed.parser
+            pages = parsed.page_count or 0
+            await self._parts.ledger.end_stage(session, self._record_id, done=pages)
+        reached("parsed")
+
+    async def _chunk(self) -> None:
+        subject = await self._subject()
+        parsed = await self._load_parsed()
+        settings = ChunkingSettings.model_validate(subject.generation.settings["chunking"])
+        title = _title(subject, parsed)
+        tokens = self._parts.embedder.tokens
+        drafts = await asyncio.to_thread(chunk, parsed, settings, tokens, title)
+        if not drafts:
+            raise parse_failure("no_text")
+        hashes = [_hash(draft.embedded_text(title)) for draft in drafts]
+        async with self._parts.database.write(self._scope) as session:
+            await self._parts.ledger.hold(session, self._lease)
+            found = await repository.subject(session, self._document_id, self._generation)
+            if found is None:
+                raise Cancelled("The document was deleted.")
+            found.generation.settings = {**found.generation.settings, "title": title, "pages": parsed.page_count}
+            await repository.replace_chunks(session, found, drafts, hashes)
+            await self._parts.ledger.end_stage(session, self._record_id, done=len(drafts))
+        reached("chunked")
+
+    async def _embed(self) -> None:
+        """Embeds what is not in the cache yet, a batch a transaction."""
+        subject = await self._subject()
+        title = str(subject.generation.settings.get("title") or "")
+        space = self._parts.embedder.space.name
+        total, missing = await self._missing_vectors(title, space)
+        done = reused = total - len(missing)
+        items = sorted(missing.items(), key=lambda item: len(item[1]))  # of similar length: less padding
+        for batch in (items[first : first + EMBED_BATCH] for first in range(0, len(items), EMBED_BATCH)):
+            vectors = await self._parts.embedder.embed_passages([text for _, text in batch])
+            done += len(batch)
+            async with self._parts.database.write(self._scope) as session:
+                await self._parts.ledger.hold(session, self._lease)
+                hashes = [text_hash for text_hash, _ in batch]
+                await repository.add_vectors(session, self._lease.tenant_id, space, hashes, vectors)
+            await self._progress("embed", done, total)
+            reached("embedding")
+        self._counts |= {"embedded": total - reused, "reused": reused}
+        await self._end_stage(total)
+        reached("embedded")
+
+    async def _index(self) -> None:
+        """Writes every chunk to both indexes; when both have answered, both see all of them."""
+        subject = await self._subject()
+        title = str(subject.generation.settings.get("title") or "")
+        done, after = 0, -1
+        while chunks := await self._chunks_after(after, INDEX_BATCH):
+            points = await self._points(subject, chunks)
+            await self._parts.vectors.upsert(self._scope, points)
+            reached("vectors_written")
+            await self._parts.texts.upsert(self._scope, await self._term_documents(subject, chunks, title))
+            reached("terms_written")
+            done, after = done + len(chunks), chunks[-1].ordinal
+            await self._progress("index", done, None)
+        await self._end_stage(done)
+
+    async def _verify(self) -> None:
+        """Both indexes must hold exactly the chunks that Postgres holds."""
+        expected, vectors, terms = await self._ids_in_stores()
+        self._counts["chunks"] = len(expected)
+        for name, found in (("vector index", vectors), ("term index", terms)):
+            if found != expected:
+                raise EngineUnavailable(
+                    f"The {name} holds {len(found & expected)} of the {len(expected)} chunks of this document and "
+                    f"{len(found - expected)} that are not of it. It is indexed again.",
+                    code="verification_failed",
+                )
+        await self._end_stage(len(expected))
+        reached("verified")
+
+    async def _activate(self) -> None:
+        async with self._parts.database.write(self._scope) as session:
+            await self._parts.ledger.succeed(session, self._lease, self._counts)
+            subject = await repository.subject(session, self._document_id, self._generation, lock=True)
+            if subject is None:
+                raise Cancelled("The document was deleted.")
+            if (subject.document.active_generation or 0) > self._generation:
+                raise Cancelled("A newer version of the document is active already.")
+            count = len(await repository.chunk_ids(session, self._document_id, self._generation))
+            await repository.activate(session, subject, count, subject.generation.settings.get("pages"))
+            await self._parts.ledger.end_stage(session, self._record_id, done=count)
+            kb_id = subject.document.knowledge_base_id
+            if self._generation > 1:
+                self._enqueue(session, OperationKind.PURGE, kb_id)
+            if self._indexed_facts != _facts(subject):  # tags or metadata were changed while this went on
+                self._enqueue(session, OperationKind.REINDEX, kb_id)
+        reached("activated")
+
+    # --- what the stages share ----------------------------------------------------------------------------------
+
+    def _enqueue(self, session: WriteSession, kind: OperationKind, kb_id: UUID) -> None:
+        self._parts.ledger.enqueue(session, self._scope, kind, knowledge_base_id=kb_id, document_id=self._document_id)
+
+    async def _subject(self) -> Subject:
+        async with self._parts.database.read(self._scope) as session:
+            subject = await repository.subject(session, self._document_id, self._generation)
+        if subject is None:
+            raise Cancelled("The document was deleted.")
+        return subject
+
+    @property
+    def _parsed_key(self) -> str:
+        return f"parsed/{self._document_id}/{self._generation}.json"
+
+    async def _load_parsed(self) -> ParsedDocument:
+        with tempfile.TemporaryDirectory(prefix="chunk-", dir=self._parts.settings.scratch_dir) as scratch:
+            path = Path(scratch) / "parsed.json"
+            await self._parts.blobs.fetch(self._scope, self._parsed_key, path)
+            return await asyncio.to_thread(lambda: ParsedDocument.model_validate_json(path.read_bytes()))
+
+    async def _chunks_after(self, after: int, limit: int) -> list[Chunk]:
+        async with self._parts.database.read(self._scope) as session:
+            return await repository.chunks_after(session, self._document_id, self._generation, after, limit)
+
+    async def _missing_vectors(self, title: str, space: str) -> tuple[int, dict[bytes, str]]:
+        """How many different texts there are, and those without a vector yet, by hash."""
+        texts: dict[bytes, str] = {}
+        after = -1
+        while chunks := await self._chunks_after(after, 1000):
+            texts |= {chunk.text_hash: embedded_text(title, chunk.heading_path, chunk.text) for chunk in chunks}
+            after = chunks[-1].ordinal
+        known: set[bytes] = set()
+        hashes = list(texts)
+        async with self._parts.database.read(self._scope) as session:
+            for first in range(0, len(hashes), 1000):
+                known |= await repository.known_vectors(session, space, hashes[first : first + 1000])
+        return len(texts), {text_hash: text for text_hash, text in texts.items() if text_hash not in known}
+
+    async def _points(self, subject: Subject, chunks: Sequence[Chunk]) -> list[VectorPoint]:
+        space = self._parts.embedder.space.name
+        async with self._parts.database.read(self._scope) as session:
+            vectors = await repository.vectors(session, space, [chunk.text_hash for chunk in chunks])
+        self._indexed_facts = _facts(subject)
+        return [VectorPoint(subject.source(chunk.id), vectors[chunk.text_hash]) for chunk in chunks]
+
+    async def _term_documents(self, subject: Subject, chunks: Sequence[Chunk], title: str) -> list[TermDocument]:
+        def make() -> list[TermDocument]:
+            return [
+                TermDocument(
+                    subject.source(chunk.id),
+                    tuple(index_terms(embedded_text(title, chunk.heading_path, chunk.text))),
+                    self._lease.fencing,
+                )
+                for chunk in chunks
+            ]
+
+        return await asyncio.to_thread(make)
+
+    async def _ids_in_stores(self) -> tuple[set[UUID], set[UUID], set[UUID]]:
+        async with self._parts.database.read(self._scope) as session:
+            expected = await repository.chunk_ids(session, self._document_id, self._generation)
+        where = {"document_id": self._document_id, "generation": self._generation}
+        vectors = {item.chunk_id async for item in self._parts.vectors.scan(self._scope, **where)}
+        terms = {item.chunk_id async for item in self._parts.texts.scan(self._scope, **where)}
+        return expected, vectors, terms
+
+    async def _progress(self, stage: str, done: int, total: int | None) -> None:
+        begin, end = BEGINS_AT[stage], _ends_at(stage)
+        percent = begin + (end - begin) * done // total if total else begin
+        await self._parts.ledger.progress(self._lease, self._record_id, percent=percent, done=done, total=total)
+
+    async def _end_stage(self, done: int) -> None:
+        async with self._parts.database.write(self._scope) as session:
+            await self._parts.ledger.hold(session, self._lease)
+            await self._parts.ledger.end_stage(session, self._record_id, done=done)
+
+
+def _first_stage(stopped_in: str | None) -> str:
+    """Where the next attempt begins. What the indexes hold is not trusted: after them it begins at them again."""
+    if stopped_in in ("verify", "activate"):
+        return "index"
+    return stopped_in if stopped_in in STAGES else STAGES[0]
+
+
+def _ends_at(stage: str) -> int:
+    return next(BEGINS_AT[after] for before, after in pairwise(BEGINS_AT) if before == stage)
+
+
+def _facts(subject: Subject) -> tuple[list[str], dict[str, object]]:
+    return subject.document.tags, subject.document.doc_metadata
+
+
+def _title(subject: Subject, parsed: ParsedDocument) -> str:
+    """As whoever sent it calls it, else as the file itself, else its name without the extension."""
+    given = subject.generation.settings.get("title")
+    return str(given or parsed.title or Path(subject.generation.file_name).stem)
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

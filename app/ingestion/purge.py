@@ -1,0 +1,78 @@
+"""Removes from all stores what is no longer wanted: retired generations, deleted documents, deleted knowledge bases.
+
+What indexes hold is removed first, then chunks and blobs, then the rows that lead to them: a purge that is killed
+anywhere is begun again and finds what is left.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.core.ledger import Lease
+from app.ingestion import purge_repository as repository
+from app.ingestion.checkpoints import reached
+from app.ingestion.purge_repository import PurgedGeneration
+from app.ports.parts import Parts
+
+BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Purge:
+    parts: Parts
+    lease: Lease
+
+    async def document(self, document_id: UUID, *, deleted: bool) -> Counter[str]:
+        """Purges all generations of a deleted document, the retired ones of a live one."""
+        counts: Counter[str] = Counter()
+        async with self.parts.database.read(self.lease.scope) as session:
+            generations = await repository.to_purge(session, document_id, everything=deleted)
+        for generation in generations:
+            counts += await self._generation(generation)
+        if deleted:
+            async with self.parts.database.write(self.lease.scope) as session:
+                await self.parts.ledger.hold(session, self.lease)
+                await repository.drop_document(session, document_id, dict(counts))
+        return counts
+
+    async def _generation(self, generation: PurgedGeneration) -> Counter[str]:
+        scope, counts = self.lease.scope, Counter[str]()
+        where = {"document_id": generation.document_id, "generation": generation.number}
+        async with self.parts.database.read(scope) as session:
+            chunks = await repository.chunk_ids(session, generation)
+        for name, index in (("vectors", self.parts.vectors), ("terms", self.parts.texts)):
+            # What the index itself holds too: a late writer may have added what Postgres never knew.
+            ids = sorted(chunks | {item.chunk_id async for item in index.scan(scope, **where)})
+            for first in range(0, len(ids), BATCH):
+                await index.delete(scope, ids[first : first + BATCH])
+            counts[name] += len(ids)
+        reached("purging")
+        for key in (generation.blob_key, f"parsed/{generation.document_id}/{generation.number}.json"):
+            counts["blobs"] += await self.parts.blobs.delete(scope, key)
+        async with self.parts.database.write(scope) as session:
+            await self.parts.ledger.hold(session, self.lease)
+            counts["chunks"] += await repository.drop_generation(session, generation)
+        reached("purged")
+        return counts
+
+
+async def purge(parts: Parts, lease: Lease) -> None:
+    """A purge of one document, or without `document_id` of every document of a deleted knowledge base."""
+    record_id = await parts.ledger.start_stage(lease, "purge", percent=0)
+    work, counts = _Purge(parts, lease), Counter[str]()
+    for document_id, deleted in await _documents(parts, lease):
+        counts += await work.document(document_id, deleted=deleted)
+    async with parts.database.write(lease.scope) as session:
+        await parts.ledger.end_stage(session, record_id, done=counts["chunks"])
+        await parts.ledger.succeed(session, lease, dict(counts))
+
+
+async def _documents(parts: Parts, lease: Lease) -> list[tuple[UUID, bool]]:
+    async with parts.database.write(lease.scope) as session:
+        await parts.ledger.hold(session, lease)
+        if lease.document_id is not None:
+            deleted = await repository.is_deleted(session, lease.document_id)
+            return [] if deleted is None else [(lease.document_id, deleted)]
+        if lease.knowledge_base_id is None:
+            return []
+        return [(found, True) for found in await repository.tombstone_all(session, lease.knowledge_base_id)]

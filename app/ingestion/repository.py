@@ -1,0 +1,240 @@
+"""SQL of ingestion: generations, chunks, cached vectors. Row-level security confines it to the session's tenant."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy import delete, exists, func, select, tuple_, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.chunking.chunk import DraftChunk
+from app.core.database import ReadSession, WriteSession
+from app.core.ids import chunk_id
+from app.core.pagination import PageRequest
+from app.models import (
+    Chunk,
+    Document,
+    DocumentStatus,
+    Embedding,
+    Generation,
+    GenerationState,
+    KnowledgeBase,
+    Operation,
+    OperationStage,
+    OperationState,
+)
+from app.ports.indexes import ChunkSource
+from app.ports.vector_index import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A live document and the generation of it that is being made."""
+
+    document: Document
+    generation: Generation
+
+    def source(self, chunk: UUID) -> ChunkSource:
+        return chunk_source(self.document, self.generation.generation, chunk)
+
+
+def chunk_source(document: Document, generation: int, chunk: UUID) -> ChunkSource:
+    return ChunkSource(
+        chunk_id=chunk,
+        knowledge_base_id=document.knowledge_base_id,
+        document_id=document.id,
+        generation=generation,
+        created_at=document.created_at,
+        tags=tuple(document.tags),
+        metadata=document.doc_metadata,
+    )
+
+
+async def subject(session: ReadSession, document_id: UUID, generation: int, *, lock: bool = False) -> Subject | None:
+    """None where the document, or its knowledge base, was deleted."""
+    query = (
+        select(Document, Generation)
+        .join(Generation, (Generation.document_id == Document.id) & (Generation.generation == generation))
+        .where(
+            Document.id == document_id,
+            Document.deleted_at.is_(None),
+            exists().where(KnowledgeBase.id == Document.knowledge_base_id, KnowledgeBase.deleted_at.is_(None)),
+        )
+    )
+    row = (await session.execute(query.with_for_update(of=Document) if lock else query)).one_or_none()
+    return Subject(*row) if row else None
+
+
+async def set_status(session: WriteSession, document_id: UUID, status: DocumentStatus) -> None:
+    await session.execute(
+        update(Document)
+        .where(Document.id == document_id, Document.deleted_at.is_(None))
+        .values(status=status, error_code=None, error_detail=None)
+    )
+
+
+async def set_failed(session: WriteSession, document_id: UUID, generation: int | None, code: str, detail: str) -> None:
+    """Marks the document failed if the failed generation is still its newest."""
+    await session.execute(
+        update(Document)
+        .where(Document.id == document_id, Document.latest_generation == generation)
+        .values(status=DocumentStatus.FAILED, error_code=code, error_detail=detail)
+    )
+
+
+async def replace_chunks(
+    session: WriteSession, subject: Subject, drafts: Sequence[DraftChunk], hashes: Sequence[bytes]
+) -> None:
+    """Writes the generation's chunks; what an earlier attempt wrote is replaced."""
+    document, generation = subject.document, subject.generation.generation
+    await session.execute(delete(Chunk).where(Chunk.document_id == document.id, Chunk.generation == generation))
+    rows = [
+        {
+            "id": chunk_id(document.id, generation, ordinal),
+            "tenant_id": document.tenant_id,
+            "knowledge_base_id": document.knowledge_base_id,
+            "document_id": document.id,
+            "generation": generation,
+            "ordinal": ordinal,
+            "kind": draft.kind,
+            "text": draft.text,
+            "heading_path": list(draft.heading_path),
+            "section": draft.section,
+            "page": draft.page,
+            "page_end": draft.page_end,
+            "bbox": draft.bbox.model_dump() if draft.bbox else None,
+            "start_offset": draft.start,
+            "end_offset": draft.end,
+            "token_count": draft.token_count,
+            "text_hash": text_hash,
+        }
+        for ordinal, (draft, text_hash) in enumerate(zip(drafts, hashes, strict=True))
+    ]
+    for first in range(0, len(rows), 1000):
+        await session.execute(insert(Chunk), rows[first : first + 1000])
+
+
+async def chunks_after(session: ReadSession, document_id: UUID, generation: int, after: int, limit: int) -> list[Chunk]:
+    return list(
+        await session.scalars(
+            select(Chunk)
+            .where(Chunk.document_id == document_id, Chunk.generation == generation, Chunk.ordinal > after)
+            .order_by(Chunk.ordinal)
+            .limit(limit)
+        )
+    )
+
+
+async def chunk_ids(session: ReadSession, document_id: UUID, generation: int) -> set[UUID]:
+    return set(
+        await session.scalars(select(Chunk.id).where(Chunk.document_id == document_id, Chunk.generation == generation))
+    )
+
+
+async def vectors(session: ReadSession, space: str, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:
+    """Cached vectors by the hash of their text, as far as there are any."""
+    rows = await session.execute(
+        select(Embedding.text_hash, Embedding.vector).where(Embedding.space == space, Embedding.text_hash.in_(hashes))
+    )
+    return {text_hash: np.frombuffer(vector, dtype="<f4") for text_hash, vector in rows}
+
+
+async def known_vectors(session: ReadSession, space: str, hashes: Sequence[bytes]) -> set[bytes]:
+    return set(
+        await session.scalars(
+            select(Embedding.text_hash).where(Embedding.space == space, Embedding.text_hash.in_(hashes))
+        )
+    )
+
+
+async def add_vectors(
+    session: WriteSession, tenant_id: UUID, space: str, hashes: Sequence[bytes], vectors: Vectors
+) -> None:
+    rows = [
+        {"tenant_id": tenant_id, "space": space, "text_hash": text_hash, "vector": vector.astype("<f4").tobytes()}
+        for text_hash, vector in zip(hashes, vectors, strict=True)
+    ]
+    await session.execute(insert(Embedding).on_conflict_do_nothing(), rows)
+
+
+async def activate(session: WriteSession, subject: Subject, chunk_count: int, page_count: int | None) -> None:
+    """The flip: this generation is what is searched from the moment that the transaction commits."""
+    document, generation = subject.document, subject.generation
+    await session.execute(
+        update(Generation)
+        .where(
+            Generation.document_id == document.id,
+            Generation.generation < generation.generation,
+            Generation.state.in_((GenerationState.ACTIVE, GenerationState.BUILDING)),
+        )
+        .values(state=GenerationState.RETIRED)
+    )
+    generation.state, generation.activated_at = GenerationState.ACTIVE, func.now()
+    generation.chunk_count = chunk_count
+    document.active_generation = generation.generation
+    document.chunk_count, document.page_count = chunk_count, page_count
+    document.media_type = generation.media_type
+    if document.latest_generation == generation.generation:
+        document.status, document.error_code, document.error_detail = DocumentStatus.READY, None, None
+
+
+async def find_operation(session: ReadSession, operation_id: UUID) -> Operation | None:
+    found: Operation | None = await session.get(Operation, operation_id)
+    return found
+
+
+async def stages(session: ReadSession, operation_id: UUID) -> list[OperationStage]:
+    return list(
+        await session.scalars(
+            select(OperationStage).where(OperationStage.operation_id == operation_id).order_by(OperationStage.id)
+        )
+    )
+
+
+async def live_document(session: ReadSession, document_id: UUID) -> Document | None:
+    found: Document | None = await session.scalar(
+        select(Document).where(Document.id == document_id, Document.deleted_at.is_(None))
+    )
+    return found
+
+
+async def indexed_chunks(session: ReadSession, document_id: UUID, after: tuple[int, int], limit: int) -> list[Chunk]:
+    """Chunks of the generations that may stand in an index, in the order of generation and ordinal."""
+    return list(
+        await session.scalars(
+            select(Chunk)
+            .join(
+                Generation,
+                (Generation.document_id == Chunk.document_id) & (Generation.generation == Chunk.generation),
+            )
+            .where(
+                Chunk.document_id == document_id,
+                Generation.state.in_((GenerationState.BUILDING, GenerationState.ACTIVE)),
+                tuple_(Chunk.generation, Chunk.ordinal) > tuple_(*after),
+            )
+            .order_by(Chunk.generation, Chunk.ordinal)
+            .limit(limit)
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OperationFilter:
+    state: OperationState | None = None
+    document_id: UUID | None = None
+    knowledge_base_id: UUID | None = None
+
+
+async def operation_page(session: ReadSession, request: PageRequest, where: OperationFilter) -> list[Operation]:
+    """Newest first; one row more than asked for, where there is one."""
+    query = select(Operation).order_by(Operation.id.desc())
+    if where.state is not None:
+        query = query.where(Operation.state == where.state)
+    if where.document_id is not None:
+        query = query.where(Operation.document_id == where.document_id)
+    if where.knowledge_base_id is not None:
+        query = query.where(Operation.knowledge_base_id == where.knowledge_base_id)
+    if request.after is not None:
+        query = query.where(Operation.id < request.after)
+    return list(await session.scalars(query.limit(request.limit + 1)))

@@ -1,0 +1,63 @@
+"""`/v1/operations`: what the platform is doing with documents."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+from fastapi import APIRouter
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from app.core.pagination import Page, Paging, encode_cursor
+from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
+from app.ingestion import service
+from app.ingestion.repository import OperationFilter
+from app.ingestion.schemas import OperationDetail, OperationOut
+from app.models import OperationState
+
+router = APIRouter(prefix="/v1/operations", tags=["operations"])
+
+
+@router.get("")
+async def list_operations(
+    paging: Paging,
+    _scope: Viewer,
+    session: Reading,
+    state: OperationState | None = None,
+    document_id: UUID | None = None,
+    knowledge_base_id: UUID | None = None,
+) -> Page[OperationOut]:
+    """Newest first. `state=failed` lists what was given up."""
+    rows = await service.list_page(session, paging, OperationFilter(state, document_id, knowledge_base_id))
+    items = [OperationOut.of(row) for row in rows[: paging.limit]]
+    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+
+
+@router.get("/{operation_id}")
+async def get_operation(operation_id: UUID, _scope: Viewer, session: Reading) -> OperationDetail:
+    return await service.get(session, operation_id)
+
+
+@router.get("/{operation_id}/events", response_class=EventSourceResponse)
+async def follow_operation(operation_id: UUID, scope: Viewer, parts: PartsDep) -> EventSourceResponse:
+    """Server-sent events: the operation now, then at each change, until it has ended."""
+    states = service.follow(parts, scope, operation_id)
+    first = await anext(states)  # an unknown id is a 404, not a stream
+
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        number = 1
+        yield ServerSentEvent(first.model_dump_json(), event="operation", id=str(number))
+        async for state in states:
+            number += 1
+            yield ServerSentEvent(state.model_dump_json(), event="operation", id=str(number))
+
+    return EventSourceResponse(events(), ping=15)
+
+
+@router.post("/{operation_id}:cancel", status_code=202)
+async def cancel_operation(operation_id: UUID, _scope: Editor, session: Writing, parts: PartsDep) -> OperationOut:
+    return OperationOut.of(await service.cancel(session, parts, operation_id))
+
+
+@router.post("/{operation_id}:retry", status_code=202)
+async def retry_operation(operation_id: UUID, _scope: Editor, session: Writing, parts: PartsDep) -> OperationOut:
+    """Queues a failed or cancelled operation again; it goes on at the stage where it stopped."""
+    return OperationOut.of(await service.retry(session, parts, operation_id))

@@ -1,0 +1,113 @@
+"""Carries out operations: claims a lease, keeps it alive, runs what the operation asks for, records how it ended."""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from uuid import UUID, uuid4
+
+import structlog
+
+from app.core.errors import BigGraphError, Cancelled, EngineRejected, LeaseLost, ParseFailed, Unavailable
+from app.core.ledger import Lease
+from app.ingestion import repository
+from app.ingestion.pipeline import Ingestion
+from app.ingestion.purge import purge
+from app.ingestion.reindex import reindex
+from app.models import OperationKind, OperationState
+from app.ports.parts import Parts
+
+log = structlog.get_logger()
+
+Handler = Callable[[Parts, Lease], Awaitable[None]]
+
+
+async def _ingest(parts: Parts, lease: Lease) -> None:
+    await Ingestion(parts, lease).run()
+
+
+HANDLERS: dict[OperationKind, Handler] = {
+    OperationKind.INGEST: _ingest,
+    OperationKind.PURGE: purge,
+    OperationKind.REINDEX: reindex,
+}
+
+
+class OperationRunner:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+
+    async def run(self, tenant_id: UUID, operation_id: UUID) -> None:
+        """Runs the operation unless somebody else does or it is done. Raises `Unavailable` only where Postgres is gone."""
+        lease = await self._parts.ledger.claim(tenant_id, operation_id, self._holder)
+        if lease is None:
+            return
+        with structlog.contextvars.bound_contextvars(
+            operation_id=str(operation_id), kind=lease.kind.value, attempt=lease.attempt
+        ):
+            if lease.exhausted:
+                await self._failed(
+                    lease,
+                    "worker_lost",
+                    "The worker was lost on this document each time it was tried. It may need more memory than there is.",
+                    may_retry=False,
+                )
+                return
+            await self._carry_out(lease)
+
+    async def _carry_out(self, lease: Lease) -> None:
+        try:
+            await self._with_heartbeat(lease)
+        except LeaseLost as error:
+            log.warning("operation_taken_over", detail=error.detail)
+        except (ParseFailed, Cancelled, EngineRejected) as error:
+            await self._failed(lease, error.error_code, error.detail, may_retry=False)
+        except BigGraphError as error:
+            await self._failed(lease, error.error_code, error.detail, may_retry=isinstance(error, Unavailable))
+        except (OSError, MemoryError) as error:
+            log.error("operation_out_of_resources", exc_info=error)
+            await self._failed(
+                lease,
+                "out_of_resources",
+                "The machine ran out of disk space, memory or files. It is tried again; then free some and retry.",
+                may_retry=True,
+            )
+        except Exception as error:
+            log.error("operation_crashed", exc_info=error)
+            await self._failed(
+                lease, "internal_error", "Something broke on our side; the log names it.", may_retry=True
+            )
+        else:
+            log.info("operation_succeeded")
+
+    async def _with_heartbeat(self, lease: Lease) -> None:
+        work = asyncio.create_task(HANDLERS[lease.kind](self._parts, lease))
+        heart = asyncio.create_task(self._beat(lease))
+        try:
+            await asyncio.wait((work, heart), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                heart.result()  # raises why the lease is no longer ours
+        finally:
+            for task in (work, heart):
+                if not task.done():
+                    task.cancel()
+                    with contextlib.suppress(asyncio.CancelledError, BigGraphError):
+                        await task
+        work.result()
+
+    async def _beat(self, lease: Lease) -> None:
+        """Returns never; raises `LeaseLost` or `Cancelled`. While Postgres is away the lease may run out, and then is lost."""
+        while True:
+            await asyncio.sleep(self._parts.ledger.heartbeat_seconds)
+            with contextlib.suppress(Unavailable):
+                await self._parts.ledger.heartbeat(lease)
+
+    async def _failed(self, lease: Lease, code: str, detail: str, *, may_retry: bool) -> None:
+        async with self._parts.database.write(lease.scope) as session:
+            state = await self._parts.ledger.fail(session, lease, code=code, detail=detail, may_retry=may_retry)
+            ended = state in (OperationState.FAILED, OperationState.CANCELLED)
+            if ended and lease.kind is OperationKind.INGEST and lease.document_id is not None:
+                await repository.set_failed(session, lease.document_id, lease.generation, code, detail)
+        log.warning("operation_attempt_failed", code=code, state=state, detail=detail)

@@ -1,0 +1,86 @@
+from datetime import datetime
+from typing import Self
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from app.models import Operation, OperationKind, OperationStage, OperationState
+
+
+class OperationError(BaseModel):
+    code: str
+    detail: str
+
+
+class StageOut(BaseModel):
+    """One run of one stage. `done` and `total` count pages, chunks or vectors, whatever the stage works on."""
+
+    attempt: int
+    stage: str
+    done: int
+    total: int | None
+    error_code: str | None
+    started_at: datetime
+    finished_at: datetime | None
+
+
+class OperationOut(BaseModel):
+    id: UUID
+    kind: OperationKind
+    state: OperationState
+    knowledge_base_id: UUID | None
+    document_id: UUID | None
+    generation: int | None
+    stage: str | None
+    percent: int
+    counts: dict[str, int]
+    attempts: int
+    max_attempts: int
+    cancel_requested: bool
+    error: OperationError | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, row: Operation) -> Self:
+        return cls(
+            id=row.id,
+            kind=row.kind,
+            state=row.state,
+            knowledge_base_id=row.knowledge_base_id,
+            document_id=row.document_id,
+            generation=row.generation,
+            stage=row.stage,
+            percent=row.percent,
+            counts=row.counts,
+            attempts=row.attempts,
+            max_attempts=row.max_attempts,
+            cancel_requested=row.cancel_requested_at is not None,
+            error=OperationError(code=row.error_code, detail=row.error_detail or "") if row.error_code else None,
+            created_at=row.created_at,
+            started_at=row.started_at,
+            finished_at=row.finished_at,
+        )
+
+
+class OperationDetail(OperationOut):
+    stages: list[StageOut]
+
+    @classmethod
+    def with_stages(cls, row: Operation, stages: list[OperationStage]) -> Self:
+        return cls(
+            **OperationOut.of(row).model_dump(),
+            stages=[
+                StageOut(
+                    attempt=stage.attempt,
+                    stage=stage.stage,
+                    done=stage.done,
+                    total=stage.total,
+                    error_code=stage.error_code,
+                    started_at=stage.started_at,
+                    finished_at=stage.finished_at,
+                )
+                for stage in stages
+            ],
+        )

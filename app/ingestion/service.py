@@ -1,0 +1,76 @@
+"""Operations as people see them: look, follow, cancel, retry."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+from app.core.database import ReadSession, WriteSession
+from app.core.errors import Conflict, NotFound
+from app.core.pagination import PageRequest
+from app.core.scope import TenantScope
+from app.ingestion import repository
+from app.ingestion.repository import OperationFilter
+from app.ingestion.schemas import OperationDetail
+from app.models import DocumentStatus, Operation, OperationKind, OperationState
+from app.ports.parts import Parts
+
+FOLLOW_SECONDS = 0.25
+ENDED = (OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELLED)
+
+
+async def get(session: ReadSession, operation_id: UUID) -> OperationDetail:
+    operation = await repository.find_operation(session, operation_id)
+    if operation is None:
+        raise _not_found(operation_id)
+    return OperationDetail.with_stages(operation, await repository.stages(session, operation_id))
+
+
+async def list_page(session: ReadSession, request: PageRequest, where: OperationFilter) -> list[Operation]:
+    return await repository.operation_page(session, request, where)
+
+
+async def follow(parts: Parts, scope: TenantScope, operation_id: UUID) -> AsyncIterator[OperationDetail]:
+    """The operation now, then each time that it has changed, until it has ended. Raises `NotFound` at the start."""
+    last: OperationDetail | None = None
+    while last is None or last.state not in ENDED:
+        async with parts.database.read(scope) as session:
+            current = await get(session, operation_id)
+        if current != last:
+            yield current
+            last = current
+        if current.state not in ENDED:
+            await asyncio.sleep(FOLLOW_SECONDS)
+
+
+async def cancel(session: WriteSession, parts: Parts, operation_id: UUID) -> Operation:
+    operation = await parts.ledger.cancel(session, operation_id)
+    if operation.kind is not OperationKind.INGEST:
+        raise Conflict(
+            f"A {operation.kind.value} can't be cancelled: it keeps the stores consistent.",
+            code="operation_not_cancellable",
+        )
+    await session.flush()
+    await session.refresh(operation)
+    if operation.state is OperationState.CANCELLED and operation.document_id is not None:
+        await repository.set_failed(
+            session, operation.document_id, operation.generation, "cancelled", "The ingestion was cancelled."
+        )
+    return operation
+
+
+async def retry(session: WriteSession, parts: Parts, operation_id: UUID) -> Operation:
+    operation = await parts.ledger.retry(session, operation_id)
+    if operation.kind is OperationKind.INGEST and operation.document_id is not None:
+        subject = await repository.subject(session, operation.document_id, operation.generation or 0, lock=True)
+        if subject is None or subject.document.latest_generation != operation.generation:
+            raise Conflict(
+                "The document was deleted or replaced since. Upload it again instead.", code="operation_superseded"
+            )
+        await repository.set_status(session, operation.document_id, DocumentStatus.QUEUED)
+    await session.flush()
+    await session.refresh(operation)
+    return operation
+
+
+def _not_found(operation_id: UUID) -> NotFound:
+    return NotFound(f"There is no operation {operation_id}.", code="operation_not_found")

@@ -1,0 +1,47 @@
+"""`/v1/knowledge-bases`."""
+
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from app.core.pagination import Page, Paging, encode_cursor
+from app.identity.access import Admin, PartsDep, Reading, Viewer, Writing
+from app.knowledge_bases import service
+from app.knowledge_bases.schemas import KnowledgeBaseDetail, KnowledgeBaseIn, KnowledgeBaseOut, KnowledgeBasePatch
+
+router = APIRouter(prefix="/v1/knowledge-bases", tags=["knowledge bases"])
+
+
+@router.post("", status_code=201)
+async def create_knowledge_base(body: KnowledgeBaseIn, scope: Admin, session: Writing) -> KnowledgeBaseOut:
+    return KnowledgeBaseOut.model_validate(await service.create(session, scope, body))
+
+
+@router.get("")
+async def list_knowledge_bases(paging: Paging, _scope: Viewer, session: Reading) -> Page[KnowledgeBaseOut]:
+    rows = await service.list_page(session, paging)
+    items = [KnowledgeBaseOut.model_validate(row) for row in rows[: paging.limit]]
+    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+
+
+@router.get("/{kb_id}")
+async def get_knowledge_base(kb_id: UUID, _scope: Viewer, session: Reading) -> KnowledgeBaseDetail:
+    kb, counts = await service.get_with_counts(session, kb_id)
+    return KnowledgeBaseDetail(
+        **KnowledgeBaseOut.model_validate(kb).model_dump(),
+        document_count=counts.documents,
+        ready_count=counts.ready,
+        chunk_count=counts.chunks,
+    )
+
+
+@router.patch("/{kb_id}")
+async def change_knowledge_base(
+    kb_id: UUID, body: KnowledgeBasePatch, _scope: Admin, session: Writing
+) -> KnowledgeBaseOut:
+    return KnowledgeBaseOut.model_validate(await service.change(session, kb_id, body))
+
+
+@router.delete("/{kb_id}", status_code=204)
+async def delete_knowledge_base(kb_id: UUID, scope: Admin, session: Writing, parts: PartsDep) -> None:
+    await service.delete(session, scope, parts, kb_id)

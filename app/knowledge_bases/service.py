@@ -1,0 +1,87 @@
+"""Knowledge bases: make, list, change, delete."""
+
+from uuid import UUID
+
+from sqlalchemy import func
+from sqlalchemy.exc import IntegrityError
+
+from app.core.database import ReadSession, WriteSession
+from app.core.errors import Conflict, NotFound
+from app.core.ids import new_id
+from app.core.pagination import PageRequest
+from app.core.scope import TenantScope
+from app.knowledge_bases import repository
+from app.knowledge_bases.repository import Counts
+from app.knowledge_bases.schemas import KnowledgeBaseIn, KnowledgeBasePatch
+from app.models import KnowledgeBase, OperationKind
+from app.ports.parts import Parts
+
+
+async def create(session: WriteSession, scope: TenantScope, body: KnowledgeBaseIn) -> KnowledgeBase:
+    kb = KnowledgeBase(
+        id=new_id(),
+        tenant_id=scope.tenant_id,
+        name=body.name,
+        description=body.description,
+        settings=body.settings.model_dump(mode="json"),
+        created_by=scope.principal_id,
+    )
+    session.add(kb)
+    await _flush(session, kb)
+    return kb
+
+
+async def get(session: ReadSession, kb_id: UUID, *, lock: bool = False) -> KnowledgeBase:
+    """A live knowledge base; `lock` keeps it alive until the transaction ends. Raises `NotFound`."""
+    kb = await repository.find(session, kb_id, lock=lock)
+    if kb is None:
+        raise not_found(kb_id)
+    return kb
+
+
+async def get_with_counts(session: ReadSession, kb_id: UUID) -> tuple[KnowledgeBase, Counts]:
+    return await get(session, kb_id), await repository.counts(session, kb_id)
+
+
+async def list_page(session: ReadSession, request: PageRequest) -> list[KnowledgeBase]:
+    return await repository.page(session, request)
+
+
+async def change(session: WriteSession, kb_id: UUID, body: KnowledgeBasePatch) -> KnowledgeBase:
+    kb = await repository.find_for_update(session, kb_id)
+    if kb is None:
+        raise not_found(kb_id)
+    if body.name is not None:
+        kb.name = body.name
+    if body.description is not None:
+        kb.description = body.description
+    if body.settings is not None:
+        kb.settings = body.settings.model_dump(mode="json")
+    await _flush(session, kb)
+    return kb
+
+
+async def delete(session: WriteSession, scope: TenantScope, parts: Parts, kb_id: UUID) -> None:
+    """Tombstones the knowledge base: its documents are gone at once, what they left in the stores is purged afterwards."""
+    kb = await repository.find_for_update(session, kb_id)
+    if kb is None:
+        raise not_found(kb_id)
+    kb.deleted_at = func.now()
+    parts.ledger.enqueue(session, scope, OperationKind.PURGE, knowledge_base_id=kb_id)
+
+
+def not_found(kb_id: UUID) -> NotFound:
+    return NotFound(f"There is no knowledge base {kb_id}.", code="knowledge_base_not_found")
+
+
+async def _flush(session: WriteSession, kb: KnowledgeBase) -> None:
+    name = kb.name
+    try:
+        await session.flush()
+    except IntegrityError as error:
+        if "uq_knowledge_bases_name" not in str(error.orig):
+            raise
+        raise Conflict(
+            f"A knowledge base named “{name}” exists already. Choose another name.", code="name_taken"
+        ) from error
+    await session.refresh(kb)

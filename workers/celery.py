@@ -1,0 +1,43 @@
+"""What `celery -A workers worker` finds: the application configured from the environment, its tasks, its life.
+
+Servers only: with embedded engines the worker is a thread of the one process (`workers.in_process`).
+"""
+
+from typing import Any
+
+from celery.signals import setup_logging, worker_process_init, worker_process_shutdown
+
+from app.adapters.celery.broker import create_celery
+from app.core.errors import BigGraphError
+from app.core.logging import configure_logging
+from app.core.settings import Settings
+from workers.runtime import WorkerRuntime
+from workers.tasks import register_tasks
+
+settings = Settings()
+if settings.worker_in_process:
+    raise BigGraphError(
+        "A separate worker needs servers: set DATABASE_URL, REDIS_URL, QDRANT_URL and ELASTICSEARCH_URL. "
+        "Without them the worker is part of `biggraph up`.",
+        code="embedded_worker",
+    )
+app = create_celery(settings.redis_url.get_secret_value())
+app.conf.worker_concurrency = settings.worker_concurrency
+runtime = WorkerRuntime(settings)
+register_tasks(app, runtime.run)
+
+
+@setup_logging.connect(weak=False)
+def _logging(**_: Any) -> None:
+    configure_logging(settings.log_level, settings.log_format)
+
+
+@worker_process_init.connect(weak=False)
+def _start(**_: Any) -> None:
+    """After the fork: event loops, threads and connections do not survive one."""
+    runtime.start()
+
+
+@worker_process_shutdown.connect(weak=False)
+def _stop(**_: Any) -> None:
+    runtime.stop()
