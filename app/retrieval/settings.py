@@ -1,4 +1,4 @@
-"""How a knowledge base is searched, unless a request says otherwise. Kept in the settings document of the knowledge base."""
+"""How a knowledge base is searched, unless a request says otherwise. Kept in the settings of the knowledge base."""
 
 from enum import StrEnum
 from typing import Self

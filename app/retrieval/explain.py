@@ -1,0 +1,186 @@
+"""Why each candidate, and each chunk that was asked about, is or is not among the hits."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.core.database import Database
+from app.core.scope import TenantScope
+from app.ports.indexes import Candidate
+from app.retrieval import repository
+from app.retrieval.channels import Channels
+from app.retrieval.explained import (
+    ExplainedCandidate,
+    ExplainedChannel,
+    ExplainedChunk,
+    ExplainedDocument,
+    Explanation,
+    Outcome,
+)
+from app.retrieval.fusion import Fusion, fuse
+from app.retrieval.pool import Findings, Plan, Pool
+from app.retrieval.reasons import WouldBe, document_reason, reason
+from app.retrieval.repository import StoredChunk
+from app.retrieval.schemas import RetrieveRequest
+from app.retrieval.visibility import barrier
+
+MOST_CHUNKS_OF_A_DOCUMENT = 500
+BEST_CHUNKS = 3
+
+
+async def explain(
+    database: Database, scope: TenantScope, request: RetrieveRequest, channels: Channels, findings: Findings
+) -> Explanation:
+    """Asks the indexes for exact scores of the chunks, and of the documents' chunks, that were asked about."""
+    pool, fusion = findings.pool, findings.fusion
+    asked = {chunk_id: pool.stored.get(chunk_id) for chunk_id in dict.fromkeys(request.explain_chunk_ids)}
+    documents = await _chunks_of(database, scope, findings.plan, list(dict.fromkeys(request.explain_document_ids)))
+    every = [*asked, *(chunk_id for chunks in documents.values() for chunk_id in chunks)]
+    dense, bm25 = await channels.dense_scores(every), await channels.bm25_scores(every)
+    judge = _Judge(findings.plan, channels, pool, fusion, findings.u, dense, bm25)
+    known: set[str] = set().union(*channels.matched.values())
+    return Explanation(
+        terms=list(dict.fromkeys(channels.terms)),
+        unknown_terms=[term for term in dict.fromkeys(channels.terms) if term not in known],
+        u=findings.u,
+        dense_weight=fusion.dense_weight,
+        bm25_weight=fusion.bm25_weight,
+        rounds=pool.rounds,
+        dense=judge.channel(pool.reading.dense, asked=channels.asks_dense),
+        bm25=judge.channel(pool.reading.bm25, asked=channels.asks_bm25),
+        chunks=[judge.chunk(chunk_id, chunk) for chunk_id, chunk in asked.items()],
+        documents=[judge.document(document_id, chunks) for document_id, chunks in documents.items()],
+    )
+
+
+async def _chunks_of(
+    database: Database, scope: TenantScope, plan: Plan, document_ids: Sequence[UUID]
+) -> dict[UUID, dict[UUID, StoredChunk]]:
+    """The chunks of each document's active generation, the first of a long one."""
+    found: dict[UUID, dict[UUID, StoredChunk]] = {}
+    if document_ids:
+        async with database.read(scope) as session:
+            for document_id in document_ids:
+                ids = await repository.live_chunk_ids(session, document_id, MOST_CHUNKS_OF_A_DOCUMENT)
+                found[document_id], _ = await repository.hydrate(session, ids, plan.where)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Everything that is known of one answer, to say of any chunk what became of it."""
+
+    plan: Plan
+    channels: Channels
+    pool: Pool
+    fusion: Fusion
+    u: float
+    exact_dense: dict[UUID, float]
+    exact_bm25: dict[UUID, float]
+
+    def channel(self, candidates: Sequence[Candidate], *, asked: bool) -> ExplainedChannel:
+        ranks = self._fused_ranks(self.fusion)
+        below = {one.chunk_id for one in self.pool.reading.dense if self._below_threshold(one.score)}
+        return ExplainedChannel(
+            asked=asked,
+            requested=self.pool.requested if asked else 0,
+            candidates=[
+                ExplainedCandidate(
+                    chunk_id=one.chunk_id,
+                    document_id=chunk.document_id if (chunk := self.pool.stored.get(one.chunk_id)) else None,
+                    rank=rank,
+                    score=one.score,
+                    outcome=barrier(chunk, self.plan.readable)
+                    or self._placed(ranks.get(one.chunk_id))
+                    or (Outcome.BELOW_MIN_DENSE_SCORE if one.chunk_id in below else Outcome.BEYOND_CANDIDATES),
+                )
+                for rank, one in enumerate(candidates, start=1)
+            ],
+        )
+
+    def chunk(self, chunk_id: UUID, chunk: StoredChunk | None) -> ExplainedChunk:
+        found = self._fused_ranks(self.fusion).get(chunk_id)
+        would_be = self._would_be(chunk_id)
+        outcome = barrier(chunk, self.plan.readable) or self._placed(found)
+        if outcome is None:
+            below = self._below_threshold(would_be.dense_score) and would_be.bm25_rank is None
+            outcome = Outcome.BELOW_MIN_DENSE_SCORE if below else Outcome.NOT_FOUND_BY_CHANNELS
+        return ExplainedChunk(
+            chunk_id=chunk_id,
+            document_id=chunk.document_id if chunk else None,
+            ordinal=chunk.ordinal if chunk else None,
+            outcome=outcome,
+            dense_score=would_be.dense_score,
+            bm25_score=would_be.bm25_score,
+            dense_rank=would_be.dense_rank,
+            bm25_rank=would_be.bm25_rank,
+            fused_rank=would_be.fused_rank,
+            reason=reason(outcome, chunk, would_be, self.plan.settings, self.channels),
+        )
+
+    def document(self, document_id: UUID, chunks: dict[UUID, StoredChunk]) -> ExplainedDocument:
+        """Looks closely at the chunks with the best exact scores of either kind, and keeps the best of them."""
+        promising = {
+            chunk_id
+            for scores in (self.exact_dense, self.exact_bm25)
+            for chunk_id in sorted(chunks, key=lambda one: -scores.get(one, -1.0))[:BEST_CHUNKS]
+        }
+        explained = sorted((self.chunk(chunk_id, chunks[chunk_id]) for chunk_id in promising), key=_best_first)
+        return ExplainedDocument(
+            document_id=document_id,
+            reason=document_reason(explained),
+            best_chunks=explained[:BEST_CHUNKS],
+        )
+
+    def _placed(self, rank: int | None) -> Outcome | None:
+        if rank is None:
+            return None
+        return Outcome.RETURNED if rank <= self.plan.settings.top_k else Outcome.BELOW_TOP_K
+
+    def _below_threshold(self, score: float | None) -> bool:
+        threshold = self.plan.settings.min_dense_score
+        return threshold is not None and score is not None and score < threshold
+
+    def _would_be(self, chunk_id: UUID) -> WouldBe:
+        """Puts a chunk where its exact scores would, among the candidates of this answer, and fuses again."""
+        dense_score, bm25_score = self.exact_dense.get(chunk_id), self.exact_bm25.get(chunk_id)
+        counted = None if self._below_threshold(dense_score) else dense_score
+        depth = self.plan.settings.depth
+        dense = _with(self.pool.dense, chunk_id, counted, depth)
+        bm25 = _with(self.pool.bm25, chunk_id, bm25_score, depth)
+        fused = fuse(dense, bm25, self.plan.settings.fusion.as_settings(), u=self.u)
+        return WouldBe(
+            dense_score=dense_score,
+            bm25_score=bm25_score,
+            dense_rank=_place(dense, chunk_id),
+            bm25_rank=_place(bm25, chunk_id),
+            fused_rank=self._fused_ranks(fused).get(chunk_id),
+            last_dense=self.pool.dense[-1].score if self.pool.dense else None,
+            last_bm25=self.pool.bm25[-1].score if self.pool.bm25 else None,
+        )
+
+    @staticmethod
+    def _fused_ranks(fusion: Fusion) -> dict[UUID, int]:
+        return {one.chunk_id: one.fused.rank for one in fusion.candidates}
+
+
+def _with(candidates: Collection[Candidate], chunk_id: UUID, score: float | None, depth: int) -> list[Candidate]:
+    """The best `depth` of the candidates and one more chunk, which is left where it is if it is there already."""
+    own = list(candidates)
+    if score is not None and all(one.chunk_id != chunk_id for one in own):
+        own.append(Candidate(chunk_id, score))
+    return sorted(own, key=lambda one: (-one.score, one.chunk_id))[:depth]
+
+
+def _place(candidates: Sequence[Candidate], chunk_id: UUID) -> int | None:
+    return next((rank for rank, one in enumerate(candidates, start=1) if one.chunk_id == chunk_id), None)
+
+
+def _best_first(chunk: ExplainedChunk) -> tuple[bool, bool, int, float]:
+    """Those among the hits first, then by the rank that they have or would have, then by dense score."""
+    return (
+        chunk.outcome is not Outcome.RETURNED,
+        chunk.fused_rank is None,
+        chunk.fused_rank or 0,
+        -(chunk.dense_score or 0.0),
+    )

@@ -1,0 +1,89 @@
+"""What `explain` adds to an answer: the way of every candidate, and of the chunks that were asked about."""
+
+from enum import StrEnum
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Outcome(StrEnum):
+    """What became of a chunk."""
+
+    RETURNED = "returned"
+    BELOW_TOP_K = "below_top_k"
+    NOT_FOUND_BY_CHANNELS = "not_found_by_channels"
+    """It may be seen, but no channel brought it among its candidates."""
+    BELOW_MIN_DENSE_SCORE = "below_min_dense_score"
+    BEYOND_CANDIDATES = "beyond_candidates"
+    """Fetched as a spare, and not needed."""
+    DOCUMENT_DELETED = "document_deleted"
+    GENERATION_NOT_ACTIVE = "generation_not_active"
+    CHUNK_DISABLED = "chunk_disabled"
+    FILTERED = "filtered"
+    NOT_ALLOWED = "not_allowed"
+    """Its knowledge base was not asked, is deleted, or may not be read."""
+    UNKNOWN = "unknown"
+    """No such chunk: a left-over of an index, or never one of this tenant."""
+
+
+class ExplainedCandidate(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    chunk_id: UUID
+    document_id: UUID | None
+    rank: int
+    """From 1, as the engine gave it: dropped ones count."""
+    score: float
+    outcome: Outcome
+
+
+class ExplainedChannel(BaseModel):
+    asked: bool
+    requested: int
+    """How many candidates the engine was asked for in the last round."""
+    candidates: list[ExplainedCandidate]
+
+
+class ExplainedChunk(BaseModel):
+    """Why a chunk that was asked about is, or is not, among the hits."""
+
+    chunk_id: UUID
+    document_id: UUID | None
+    ordinal: int | None
+    outcome: Outcome
+    dense_score: float | None
+    """Exact cosine similarity, whether or not the channel found it; None where the index lacks it or is down."""
+    bm25_score: float | None
+    dense_rank: int | None
+    """Where it stands, or would stand, among the channel's candidates; None if behind all of them."""
+    bm25_rank: int | None
+    fused_rank: int | None
+    """Where it stands, or would stand if it could be seen; None if no channel would bring it."""
+    reason: str
+
+
+class ExplainedDocument(BaseModel):
+    """Why a document that was asked about is, or is not, among the hits."""
+
+    document_id: UUID
+    reason: str
+    best_chunks: list[ExplainedChunk]
+    """Its best three."""
+
+
+class Explanation(BaseModel):
+    terms: list[str]
+    """Terms of the query, stop words left out."""
+    unknown_terms: list[str]
+    """Those that none of the first BM25 candidates holds."""
+    u: float
+    """Share of the query's terms that the first BM25 candidates hold."""
+    dense_weight: float
+    bm25_weight: float
+    """w of the convex combination; the weight of the BM25 ranks under rrf."""
+    rounds: int
+    """How often the indexes were asked: again when too much was dropped, or a generation changed meanwhile."""
+    dense: ExplainedChannel
+    bm25: ExplainedChannel
+    chunks: list[ExplainedChunk]
+    documents: list[ExplainedDocument]

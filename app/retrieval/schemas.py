@@ -1,0 +1,213 @@
+"""Bodies of `POST /v1/retrieve`; `explained.py` has what `explain` adds."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+
+from app.chunking.chunk import ChunkKind
+from app.parsing.document import BoundingBox
+from app.retrieval.explained import Explanation
+from app.retrieval.settings import (
+    LEAST_CANDIDATES,
+    MOST_CANDIDATES,
+    MOST_HITS,
+    FusionOptions,
+    RetrievalSettings,
+    SearchMode,
+    Weights,
+)
+
+MOST_QUERY_CHARACTERS = 8_000
+EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+
+
+def _storable(value: str) -> str:
+    """Neither Postgres nor UTF-8 takes these, and no stored text can hold them."""
+    if "\x00" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise ValueError("holds a NUL character or half of a surrogate pair")
+    return value
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("the query is empty: ask for something")
+    return value
+
+
+Query = Annotated[
+    str, Field(min_length=1, max_length=MOST_QUERY_CHARACTERS), AfterValidator(_storable), AfterValidator(_not_blank)
+]
+Label = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_storable)]
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Real = Annotated[float, Field(allow_inf_nan=False)]
+Content = Annotated[str, Field(max_length=16_384), AfterValidator(_storable)]
+MetadataValue = bool | Whole | Real | Content
+MetadataChoice = MetadataValue | Annotated[list[MetadataValue], Field(min_length=1, max_length=100)]
+Moment = Annotated[AwareDatetime, Field(ge=EARLIEST, le=LATEST)]
+
+
+class RetrieveFilter(BaseModel):
+    """All conditions hold at once; one that is absent or empty says nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    document_ids: list[UUID] = Field(default_factory=list, max_length=1_000)
+    external_ids: list[Label] = Field(
+        default_factory=list,
+        max_length=1_000,
+        description="Your own ids of documents; one that is not known matches nothing.",
+    )
+    tags_any: list[Label] = Field(default_factory=list, max_length=100, description="At least one of these tags.")
+    tags_all: list[Label] = Field(default_factory=list, max_length=100, description="Every one of these tags.")
+    metadata: dict[Label, MetadataChoice] = Field(
+        default_factory=dict,
+        max_length=64,
+        description='Key to the value, or the list of accepted values. Types count: 1 is not "1".',
+    )
+    created_from: Moment | None = Field(None, description="Documents added at this time or later.")
+    created_before: Moment | None = Field(None, description="Documents added earlier than this.")
+
+    def choices(self) -> dict[str, tuple[str | int | float | bool, ...]]:
+        return {
+            key: tuple(value) if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+            for key, value in self.metadata.items()
+        }
+
+
+class RetrieveRequest(BaseModel):
+    """What is absent comes from the settings of the knowledge bases asked, or else from the defaults."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Query
+    knowledge_base_ids: list[UUID] = Field(
+        default_factory=list, max_length=200, description="Empty or absent: all that you may read."
+    )
+    top_k: int | None = Field(None, ge=1, le=MOST_HITS)
+    mode: SearchMode | None = None
+    fusion: FusionOptions | None = Field(None, description="What is left out of it comes from the stored settings.")
+    weights: Weights | None = Field(None, description="The same as `fusion.weights`.")
+    filter: RetrieveFilter = Field(default_factory=RetrieveFilter)
+    min_dense_score: float | None = Field(None, ge=-1, le=1, allow_inf_nan=False)
+    candidates: int | None = Field(
+        None, ge=LEAST_CANDIDATES, le=MOST_CANDIDATES, description="How many of each channel are fused; at least top_k."
+    )
+    explain: bool = Field(False, description="Also tell what became of each candidate.")
+    explain_chunk_ids: list[UUID] = Field(
+        default_factory=list, max_length=50, description="Why is this chunk (not) there? Implies `explain`."
+    )
+    explain_document_ids: list[UUID] = Field(
+        default_factory=list, max_length=10, description="Why is this document (not) there? Implies `explain`."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.candidates is not None and self.top_k is not None and self.candidates < self.top_k:
+            raise ValueError(f"candidates must be at least top_k, which is {self.top_k}")
+        if self.weights is not None and self.fusion is not None and "weights" in self.fusion.model_fields_set:
+            raise ValueError("give weights once: either as weights or as fusion.weights")
+        return self
+
+    @property
+    def wants_explanation(self) -> bool:
+        return self.explain or bool(self.explain_chunk_ids or self.explain_document_ids)
+
+    def overrides(self) -> dict[str, Any]:
+        """The settings that this request names itself; `min_dense_score: null` takes a stored one away."""
+        given = self.model_dump(include=set(RetrievalSettings.model_fields), exclude_unset=True)
+        given = {name: value for name, value in given.items() if value is not None or name == "min_dense_score"}
+        if self.weights is not None:
+            given["fusion"] = {**given.get("fusion", {}), "weights": self.weights.model_dump()}
+        return given
+
+
+class EngineName(StrEnum):
+    VECTORS = "vectors"
+    TERMS = "terms"
+
+
+class SettingsSource(StrEnum):
+    KNOWLEDGE_BASES = "knowledge_bases"
+    DEFAULTS = "defaults"
+
+
+class UsedSettings(RetrievalSettings):
+    """The settings that this answer was made with."""
+
+    source: SettingsSource
+    """Where what the request left out came from: the knowledge bases, which agree, or else the defaults."""
+    overridden: list[str]
+    """Settings that the request named itself."""
+
+
+class Scores(BaseModel):
+    """None where a channel lacks the chunk or was not asked."""
+
+    dense: float | None
+    """Cosine similarity, in [-1, 1]."""
+    bm25: float | None
+    """At least 0, without an upper bound."""
+    rrf: float
+    """Whichever method ordered the hits."""
+    fused: float
+    """By the method that ordered the hits. Comparable inside one answer only."""
+    rerank: float | None = None
+
+
+class Ranks(BaseModel):
+    """From 1, among the candidates that may be seen."""
+
+    dense: int | None
+    bm25: int | None
+    rrf: int
+
+
+class Hit(BaseModel):
+    chunk_id: UUID
+    document_id: UUID
+    document_name: str
+    external_id: str | None
+    knowledge_base_id: UUID
+    generation: int
+    ordinal: int
+    text: str
+    kind: ChunkKind
+    heading_path: list[str]
+    page: int | None
+    page_end: int | None
+    bbox: BoundingBox | None
+    start: int
+    end: int
+    metadata: dict[str, Any]
+    tags: list[str]
+    scores: Scores
+    ranks: Ranks
+    matched_terms: list[str]
+    """Terms of the query that the chunk, its title or its headings hold, as they are indexed; for highlighting."""
+
+
+class TookMs(BaseModel):
+    """Milliseconds. `embed` and `dense` go on at the same time as `bm25`; repeated rounds add up."""
+
+    authorise: float = 0
+    embed: float = 0
+    dense: float = 0
+    bm25: float = 0
+    hydrate: float = 0
+    total: float = 0
+
+
+class RetrievalResult(BaseModel):
+    """Hits, best first."""
+
+    hits: list[Hit]
+    degraded: list[EngineName]
+    """What could not be asked, so that hits come from the other channel alone."""
+    degraded_reasons: dict[EngineName, str]
+    settings: UsedSettings
+    took_ms: TookMs
+    explanation: Explanation | None = None
