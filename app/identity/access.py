@@ -38,6 +38,14 @@ IdentityDep = Annotated[Identity, Depends(get_identity)]
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
+async def _client_address(request: Request) -> str:
+    """As the server knows it: behind a proxy, uvicorn takes it from the headers of proxies that it trusts."""
+    return request.client.host if request.client else "unknown"
+
+
+ClientAddress = Annotated[str, Depends(_client_address)]
+
+
 def read_bearer(credentials: HTTPAuthorizationCredentials | None, secret_key: bytes) -> Principal:
     """Whom the bearer token names. Raises `NotAuthenticated`."""
     if credentials is None:

@@ -1,12 +1,11 @@
 """`/v1/auth`."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Response
 
 from app.core.errors import NotAllowed, NotAuthenticated
 from app.identity import service
 from app.identity.access import (
+    ClientAddress,
     Credentials,
     CurrentPrincipal,
     IdentityDep,
@@ -26,13 +25,6 @@ async def _no_store(response: Response) -> None:
     """Credentials stay out of caches (RFC 6749, 5.1)."""
     response.headers["cache-control"] = "no-store"
 
-
-async def client_address(request: Request) -> str:
-    """As the server knows it: behind a proxy, uvicorn takes it from the headers of proxies that it trusts."""
-    return request.client.host if request.client else "unknown"
-
-
-ClientAddress = Annotated[str, Depends(client_address)]
 
 router = APIRouter(prefix="/v1/auth", tags=["identity"], dependencies=[Depends(_no_store)], lifespan=identity_lifespan)
 
