@@ -34,7 +34,7 @@ class TextIndex(Protocol):
         """Writes by chunk id, every item checked; when it returns, searches see all of them. Idempotent."""
 
     async def update_source(self, scope: TenantScope, sources: Sequence[ChunkSource]) -> None:
-        """Replaces the stored `ChunkSource` (tags, metadata) of chunks that exist, leaving terms. Absent ids are skipped."""
+        """Replaces the stored `ChunkSource` of chunks that exist, leaving terms. Absent ids are skipped."""
 
     async def search(self, scope: TenantScope, terms: Sequence[str], where: IndexFilter, limit: int) -> list[Candidate]:
         """The best `limit` chunks that hold at least one term, by BM25, best first; ties by chunk id. No terms: none.

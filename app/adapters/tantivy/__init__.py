@@ -1,0 +1,5 @@
+"""The embedded text index: Tantivy in the process, over a folder."""
+
+from app.adapters.tantivy.index import TantivyTextIndex
+
+__all__ = ["TantivyTextIndex"]
