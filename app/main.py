@@ -7,12 +7,15 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from app.chats.router import router as chats
+from app.core.body_limit import BodyLimitMiddleware
 from app.core.problems import Problem, RequestIdMiddleware, install_problem_handlers
 from app.core.settings import Settings
 from app.documents.router import router as documents
+from app.health.metrics import install_metrics
 from app.health.router import router as health
 from app.identity.access import policy_of
 from app.identity.router import router as identity
+from app.ingestion.consistency_router import router as consistency
 from app.ingestion.router import router as operations
 from app.knowledge_bases.router import router as knowledge_bases
 from app.ports.parts import Parts
@@ -21,15 +24,16 @@ from app.runtime import open_parts
 from app.tenants.router import router as tenants
 from workers.in_process import worker_thread
 
-ROUTERS = (health, identity, tenants, knowledge_bases, documents, operations, retrieval, chats)
+ROUTERS = (health, identity, tenants, knowledge_bases, documents, operations, consistency, retrieval, chats)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """The application for a server to run. Settings are read, and engines started, when it starts."""
+    """The application for a server to run (`uvicorn --factory app.main:create_app`). Engines start when it starts."""
+    settings = settings or Settings()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with run_platform(settings or Settings()) as parts:
+        async with run_platform(settings) as parts:
             app.state.parts = parts
             app.state.ready = True
             yield
@@ -43,7 +47,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         responses={"default": {"model": Problem, "description": "A problem (RFC 9457)"}},
     )
-    app.add_middleware(RequestIdMiddleware)
+    app.add_middleware(BodyLimitMiddleware, max_file_bytes=settings.max_upload_bytes)
+    install_metrics(app)
+    app.add_middleware(RequestIdMiddleware)  # outermost: even a refused body gets its id
     install_problem_handlers(app)
     for router in ROUTERS:
         for route in router.routes:

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs as the owner of the tables, on the address handed over by `app.core.schema` or `alembic -x url=`."""
+"""Alembic's entry: runs as the owner of the tables, on the address of `app.core.schema` or of `alembic -x url=`."""
 
 from alembic import context
 from sqlalchemy import create_engine, pool

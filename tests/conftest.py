@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
@@ -17,6 +17,7 @@ from app.core.settings import Settings
 from app.main import create_app
 from app.ports.parts import Parts
 
+T = TypeVar("T")
 _numbers = itertools.count(1)
 
 
@@ -55,34 +56,54 @@ async def anonymous(platform: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
+Connect = Callable[[httpx.Response, str, str], Awaitable[Person]]
 Register = Callable[[], Awaitable[Person]]
+Member = Callable[..., Awaitable[Person]]
 
 
 @pytest.fixture(scope="session")
-async def register(platform: FastAPI) -> AsyncIterator[Register]:
-    """Makes a new tenant with an owner, as often as it is called."""
+async def connect(platform: FastAPI) -> AsyncIterator[Connect]:
+    """Makes a person of an answer that holds tokens, and of the e-mail and password behind it."""
     async with AsyncExitStack() as stack:
 
-        async def make() -> Person:
-            number = next(_numbers)
-            client = await stack.enter_async_context(
-                httpx.AsyncClient(
-                    transport=httpx.ASGITransport(platform, raise_app_exceptions=False),
-                    base_url="http://test",
-                    timeout=60,
-                )
-            )
-            email, password = f"owner{number}@example.com", f"correct horse {number}"
-            answer = await client.post(
-                "/v1/auth/register", json={"email": email, "password": password, "tenant": f"Tenant {number}"}
-            )
-            assert answer.status_code == 201, answer.text
-            tokens: dict[str, Any] = answer.json()
-            client.headers["authorization"] = f"Bearer {tokens['access_token']}"
+        async def make(answer: httpx.Response, email: str, password: str) -> Person:
+            assert answer.status_code in (200, 201), answer.text
+            transport = httpx.ASGITransport(platform, raise_app_exceptions=False)
+            client = httpx.AsyncClient(transport=transport, base_url="http://test", timeout=60)
+            client.headers["authorization"] = f"Bearer {answer.json()['access_token']}"
+            await stack.enter_async_context(client)
             me = (await client.get("/v1/auth/me")).json()
             return Person(client, me["user"]["id"], me["tenant"]["id"], email, password)
 
         yield make
+
+
+@pytest.fixture(scope="session")
+def register(anonymous: httpx.AsyncClient, connect: Connect) -> Register:
+    """Makes a new tenant with an owner, as often as it is called."""
+
+    async def make() -> Person:
+        number = next(_numbers)
+        email, password = f"owner{number}@example.com", f"correct horse {number}"
+        body = {"email": email, "password": password, "tenant": f"Tenant {number}"}
+        return await connect(await anonymous.post("/v1/auth/register", json=body), email, password)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def member(anonymous: httpx.AsyncClient, connect: Connect, owner: Person) -> Member:
+    """Makes a new person with a role in the owner's tenant, or in that of `by`, through an invitation."""
+
+    async def make(role: str, *, by: Person = owner) -> Person:
+        number = next(_numbers)
+        email, password = f"{role}{number}@example.com", f"correct horse {number}"
+        invitation = await by.client.post("/v1/invitations", json={"email": email, "role": role})
+        assert invitation.status_code == 201, invitation.text
+        body = {"token": invitation.json()["token"], "password": password}
+        return await connect(await anonymous.post("/v1/invitations/accept", json=body), email, password)
+
+    return make
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +117,7 @@ async def stranger(register: Register) -> Person:
     return await register()
 
 
-async def until(condition: Callable[[], Awaitable[Any]], *, seconds: float = 60) -> Any:
+async def until(condition: Callable[[], Awaitable[T]], *, seconds: float = 60) -> T:
     """Polls until the condition gives something true, and returns it; fails the test when time is up."""
     deadline = asyncio.get_running_loop().time() + seconds
     while asyncio.get_running_loop().time() < deadline:

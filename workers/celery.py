@@ -3,8 +3,6 @@
 Servers only: with embedded engines the worker is a thread of the one process (`workers.in_process`).
 """
 
-from typing import Any
-
 from celery.signals import setup_logging, worker_process_init, worker_process_shutdown
 
 from app.adapters.celery.broker import create_celery
@@ -28,16 +26,16 @@ register_tasks(app, runtime.run)
 
 
 @setup_logging.connect(weak=False)
-def _logging(**_: Any) -> None:
+def _logging(**_: object) -> None:
     configure_logging(settings.log_level, settings.log_format)
 
 
 @worker_process_init.connect(weak=False)
-def _start(**_: Any) -> None:
+def _start(**_: object) -> None:
     """After the fork: event loops, threads and connections do not survive one."""
     runtime.start()
 
 
 @worker_process_shutdown.connect(weak=False)
-def _stop(**_: Any) -> None:
+def _stop(**_: object) -> None:
     runtime.stop()

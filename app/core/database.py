@@ -94,7 +94,7 @@ class Database:
             await _run_after_commit(session)
 
     @asynccontextmanager
-    async def _session(self, kind: type[SessionType], **info: Any) -> AsyncIterator[SessionType]:
+    async def _session(self, kind: type[SessionType], **info: object) -> AsyncIterator[SessionType]:
         session = kind(self._engine, expire_on_commit=False, info=info)
         try:
             async with session:

@@ -1,4 +1,4 @@
-"""Identifiers: UUIDv7 for rows (RFC 9562, sortable by time), UUIDv5 for chunks (so that a retry makes the same ones)."""
+"""Identifiers: UUIDv7 for rows (RFC 9562, sortable by time), UUIDv5 for chunks (a retry makes the same ones)."""
 
 from uuid import UUID, uuid5
 

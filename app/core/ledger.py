@@ -140,7 +140,7 @@ class Ledger:
 
     @staticmethod
     async def _locked(session: WriteSession, operation_id: UUID) -> Operation:
-        operation = await session.get(Operation, operation_id, with_for_update=True)
+        operation = await session.get(Operation, operation_id, with_for_update=True, populate_existing=True)
         if operation is None:
             raise NotFound("There is no such operation.", code="operation_not_found")
         return operation

@@ -73,7 +73,7 @@ async def accept(scope: TenantScope, parts: Parts, request: UploadRequest) -> Up
     kept = False
     try:
         async with parts.database.write(scope) as session:
-            upload = await _record(session, scope, parts, request, blob_key)
+            upload = await _Recording(session, scope, parts, request, blob_key).record()
         kept = upload.outcome != "unchanged"
         return upload
     finally:
@@ -82,159 +82,134 @@ async def accept(scope: TenantScope, parts: Parts, request: UploadRequest) -> Up
                 await parts.blobs.delete(scope, blob_key)
 
 
-async def _record(
-    session: WriteSession, scope: TenantScope, parts: Parts, request: UploadRequest, blob_key: str
-) -> Upload:
-    if request.idempotency_key is not None:
-        repeated = await _repeated(session, scope, request)
-        if repeated is not None:
-            return repeated
-    kb = await knowledge_bases.get(session, request.knowledge_base_id, lock=True)
-    external_id, sha256 = request.facts.external_id, request.file.sha256
-    await repository.lock_upload(session, kb.id, external_id or sha256)
-    known = await repository.find_same(session, kb.id, external_id=external_id, sha256=sha256)
-    if known is None:
-        await _check_quota(session, parts, request)
-        upload = _create(session, scope, parts, kb, request, blob_key)
-    elif known.sha256 == sha256 and known.status is not DocumentStatus.FAILED:
-        upload = await _keep(session, scope, parts, known, request)
-    else:
-        upload = await _replace(session, scope, parts, kb, known, request, blob_key)
-    await session.flush()
-    if request.idempotency_key is not None:
-        operation_id = str(upload.operation.id) if upload.operation else None
-        answer = {"document_id": str(upload.document.id), "operation_id": operation_id, "outcome": upload.outcome}
-        await repository.answer_key(session, scope, request.idempotency_key, answer)
-    return await _refreshed(session, upload)
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """The transaction of one upload."""
 
+    session: WriteSession
+    scope: TenantScope
+    parts: Parts
+    request: UploadRequest
+    blob_key: str
 
-async def _repeated(session: WriteSession, scope: TenantScope, request: UploadRequest) -> Upload | None:
-    key = request.idempotency_key or ""
-    answered = await repository.reserve_key(session, scope, key, request.fingerprint())
-    if answered is None:
-        return None
-    if answered.fingerprint != request.fingerprint():
-        raise Conflict(
-            "This Idempotency-Key was used for another request. Use a new key for each request.",
-            code="idempotency_key_reused",
+    async def record(self) -> Upload:
+        key = self.request.idempotency_key
+        if key is not None:
+            repeated = await self._repeated(key)
+            if repeated is not None:
+                return repeated
+        upload = await self._take()
+        await self.session.flush()
+        if key is not None:
+            operation_id = str(upload.operation.id) if upload.operation else None
+            answer = {"document_id": str(upload.document.id), "operation_id": operation_id}
+            await repository.answer_key(self.session, self.scope, key, answer)
+        await self.session.refresh(upload.document)
+        if upload.operation is not None:
+            await self.session.refresh(upload.operation)
+        return upload
+
+    async def _repeated(self, key: str) -> Upload | None:
+        fingerprint = self.request.fingerprint()
+        answered = await repository.reserve_key(self.session, self.scope, key, fingerprint)
+        if answered is None:
+            return None
+        if answered.fingerprint != fingerprint:
+            raise Conflict(
+                "This Idempotency-Key was used for another request. Use a new key for each request.",
+                code="idempotency_key_reused",
+            )
+        document = await get(self.session, UUID(answered.response["document_id"]))
+        operation_id = answered.response["operation_id"]
+        operation = await self.session.get(Operation, UUID(operation_id)) if operation_id else None
+        return Upload(document, operation, "unchanged")
+
+    async def _take(self) -> Upload:
+        kb = await knowledge_bases.get(self.session, self.request.knowledge_base_id, lock=True)
+        external_id, sha256 = self.request.facts.external_id, self.request.file.sha256
+        await repository.lock_upload(self.session, kb.id, external_id or sha256)
+        known = await repository.find_same(self.session, kb.id, external_id=external_id, sha256=sha256)
+        if known is None:
+            await self._check_quota()
+            return self._create(kb)
+        if known.sha256 == sha256 and known.status is not DocumentStatus.FAILED:
+            return await self._keep(known)
+        return await self._replace(kb, known)
+
+    async def _check_quota(self) -> None:
+        settings, size = self.parts.settings, self.request.file.size_bytes
+        documents, stored = await repository.usage(self.session)
+        if documents >= settings.tenant_max_documents:
+            raise TooManyRequests(
+                f"Your tenant has {documents} documents and may have no more. Delete some first.",
+                code="document_quota",
+            )
+        if stored + size > settings.tenant_max_bytes:
+            raise TooManyRequests(
+                f"Your tenant stores {stored} of {settings.tenant_max_bytes} bytes; “{self.request.name}” does not "
+                "fit. Delete some documents first.",
+                code="storage_quota",
+            )
+
+    def _create(self, kb: KnowledgeBase) -> Upload:
+        document = Document(
+            id=new_id(),
+            tenant_id=self.scope.tenant_id,
+            knowledge_base_id=kb.id,
+            external_id=self.request.facts.external_id,
+            latest_generation=0,
+            chunk_count=0,
+            created_by=self.scope.principal_id,
         )
-    document = await get(session, UUID(answered.response["document_id"]))
-    operation_id = answered.response["operation_id"]
-    operation = await session.get(Operation, UUID(operation_id)) if operation_id else None
-    return Upload(document, operation, "unchanged")
+        self.session.add(document)
+        return Upload(document, self._new_generation(kb, document), "created")
 
+    async def _keep(self, document: Document) -> Upload:
+        """The same content again: nothing to ingest; name, tags and metadata are taken over where they differ."""
+        facts = self.request.facts
+        patch = DocumentPatch(name=self.request.name, metadata=facts.metadata, tags=facts.tags)
+        _change(self.session, self.scope, self.parts, document, patch)
+        return Upload(document, await repository.newest_ingestion(self.session, document), "unchanged")
 
-async def _check_quota(session: WriteSession, parts: Parts, request: UploadRequest) -> None:
-    documents, size = await repository.usage(session)
-    if documents >= parts.settings.tenant_max_documents:
-        raise TooManyRequests(
-            f"Your tenant has {documents} documents and may have no more. Delete some first.", code="document_quota"
+    async def _replace(self, kb: KnowledgeBase, document: Document) -> Upload:
+        """A new version beside the old one, which goes on being found until the new one is complete."""
+        for operation_id in await repository.unfinished_ingestions(self.session, document.id):
+            await self.parts.ledger.cancel(self.session, operation_id)
+        return Upload(document, self._new_generation(kb, document), "replaced")
+
+    def _new_generation(self, kb: KnowledgeBase, document: Document) -> Operation:
+        request, file = self.request, self.request.file
+        document.name = request.name
+        document.doc_metadata, document.tags = dict(request.facts.metadata), list(request.facts.tags)
+        document.sha256, document.size_bytes = file.sha256, file.size_bytes
+        document.status, document.error_code, document.error_detail = DocumentStatus.QUEUED, None, None
+        document.latest_generation += 1
+        self.session.add(
+            Generation(
+                tenant_id=self.scope.tenant_id,
+                document_id=document.id,
+                generation=document.latest_generation,
+                state=GenerationState.BUILDING,
+                sha256=file.sha256,
+                size_bytes=file.size_bytes,
+                media_type=file.media_type,
+                file_name=request.file_name or request.name,
+                blob_key=self.blob_key,
+                settings={
+                    "chunking": kb.settings["chunking"],
+                    "space": self.parts.embedder.space.name,
+                    "title": request.title,
+                },
+            )
         )
-    if size + request.file.size_bytes > parts.settings.tenant_max_bytes:
-        raise TooManyRequests(
-            f"Your tenant stores {size} of {parts.settings.tenant_max_bytes} bytes; “{request.name}” does not fit. "
-            "Delete some documents first.",
-            code="storage_quota",
-        )
-
-
-def _create(
-    session: WriteSession, scope: TenantScope, parts: Parts, kb: KnowledgeBase, request: UploadRequest, blob_key: str
-) -> Upload:
-    document = Document(
-        id=new_id(),
-        tenant_id=scope.tenant_id,
-        knowledge_base_id=kb.id,
-        name=request.name,
-        external_id=request.facts.external_id,
-        doc_metadata=dict(request.facts.metadata),
-        tags=list(request.facts.tags),
-        latest_generation=0,
-        chunk_count=0,
-        created_by=scope.principal_id,
-        status=DocumentStatus.QUEUED,
-        sha256=request.file.sha256,
-        size_bytes=request.file.size_bytes,
-    )
-    session.add(document)
-    return Upload(document, _new_generation(session, scope, parts, kb, document, request, blob_key), "created")
-
-
-async def _keep(
-    session: WriteSession, scope: TenantScope, parts: Parts, document: Document, request: UploadRequest
-) -> Upload:
-    """The same content again: nothing to ingest; tags and metadata are taken over where they differ."""
-    facts = DocumentPatch.model_validate(
-        {"name": request.name, "metadata": request.facts.metadata, "tags": request.facts.tags}
-    )
-    _change(session, scope, parts, document, facts)
-    return Upload(document, await repository.newest_ingestion(session, document), "unchanged")
-
-
-async def _replace(
-    session: WriteSession,
-    scope: TenantScope,
-    parts: Parts,
-    kb: KnowledgeBase,
-    document: Document,
-    request: UploadRequest,
-    blob_key: str,
-) -> Upload:
-    """A new version beside the old one, which goes on being found until the new one is complete."""
-    for operation_id in await repository.unfinished_ingestions(session, document.id):
-        await parts.ledger.cancel(session, operation_id)
-    document.name = request.name
-    document.doc_metadata = dict(request.facts.metadata)
-    document.tags = list(request.facts.tags)
-    document.sha256, document.size_bytes = request.file.sha256, request.file.size_bytes
-    document.status, document.error_code, document.error_detail = DocumentStatus.QUEUED, None, None
-    return Upload(document, _new_generation(session, scope, parts, kb, document, request, blob_key), "replaced")
-
-
-def _new_generation(
-    session: WriteSession,
-    scope: TenantScope,
-    parts: Parts,
-    kb: KnowledgeBase,
-    document: Document,
-    request: UploadRequest,
-    blob_key: str,
-) -> Operation:
-    document.latest_generation += 1
-    session.add(
-        Generation(
-            tenant_id=scope.tenant_id,
+        return self.parts.ledger.enqueue(
+            self.session,
+            self.scope,
+            OperationKind.INGEST,
+            knowledge_base_id=kb.id,
             document_id=document.id,
             generation=document.latest_generation,
-            state=GenerationState.BUILDING,
-            sha256=request.file.sha256,
-            size_bytes=request.file.size_bytes,
-            media_type=request.file.media_type,
-            file_name=request.file_name or request.name,
-            blob_key=blob_key,
-            settings={
-                "chunking": kb.settings["chunking"],
-                "space": parts.embedder.space.name,
-                "title": request.title,
-            },
         )
-    )
-    return parts.ledger.enqueue(
-        session,
-        scope,
-        OperationKind.INGEST,
-        knowledge_base_id=kb.id,
-        document_id=document.id,
-        generation=document.latest_generation,
-    )
-
-
-async def _refreshed(session: WriteSession, upload: Upload) -> Upload:
-    await session.flush()
-    await session.refresh(upload.document)
-    if upload.operation is not None:
-        await session.refresh(upload.operation)
-    return upload
 
 
 async def get(session: ReadSession, document_id: UUID) -> Document:

@@ -8,35 +8,32 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from pathlib import Path
 from uuid import UUID
 
-from app.chunking.chunk import embedded_text
 from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.core.database import WriteSession
 from app.core.errors import Cancelled, EngineRejected, EngineUnavailable
 from app.core.ledger import Lease
-from app.ingestion import repository
+from app.ingestion import projection, repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.repository import Subject
-from app.models import Chunk, DocumentStatus, OperationKind
+from app.models import DocumentStatus, OperationKind
 from app.parsing.document import ParsedDocument
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import parse_failure
 from app.parsing.sandbox import parse_file
 from app.ports.parts import Parts
-from app.ports.text_index import TermDocument
-from app.ports.vector_index import VectorPoint
-from app.terms import index_terms
+from app.ports.text_index import TextIndex
+from app.ports.vector_index import VectorIndex
 
 STAGES = ("parse", "chunk", "embed", "index", "verify", "activate")
 BEGINS_AT = {"parse": 0, "chunk": 15, "embed": 20, "index": 80, "verify": 92, "activate": 97, "done": 100}
 """Percent of the whole at which a stage begins: rough shares of the time that a text PDF takes."""
 EMBED_BATCH = 32
-INDEX_BATCH = 256
 
 
 class Ingestion:
@@ -57,6 +54,7 @@ class Ingestion:
     async def run(self) -> None:
         """Raises `BigGraphError`; what was finished stays for the next attempt."""
         async with self._parts.database.write(self._scope) as session:
+            await repository.lock_document(session, self._document_id)
             await self._parts.ledger.hold(session, self._lease)
             await repository.set_status(session, self._document_id, DocumentStatus.PROCESSING)
         reached("claimed")
@@ -119,9 +117,8 @@ class Ingestion:
     async def _embed(self) -> None:
         """Embeds what is not in the cache yet, a batch a transaction."""
         subject = await self._subject()
-        title = str(subject.generation.settings.get("title") or "")
         space = self._parts.embedder.space.name
-        total, missing = await self._missing_vectors(title, space)
+        total, missing = await self._missing_vectors(subject, space)
         done = reused = total - len(missing)
         items = sorted(missing.items(), key=lambda item: len(item[1]))  # of similar length: less padding
         for batch in (items[first : first + EMBED_BATCH] for first in range(0, len(items), EMBED_BATCH)):
@@ -140,13 +137,12 @@ class Ingestion:
     async def _index(self) -> None:
         """Writes every chunk to both indexes; when both have answered, both see all of them."""
         subject = await self._subject()
-        title = str(subject.generation.settings.get("title") or "")
+        self._indexed_facts = _facts(subject)
         done, after = 0, -1
-        while chunks := await self._chunks_after(after, INDEX_BATCH):
-            points = await self._points(subject, chunks)
-            await self._parts.vectors.upsert(self._scope, points)
+        while chunks := await projection.chunks_of(self._parts, self._scope, subject, after):
+            await projection.write_vectors(self._parts, self._scope, subject, chunks)
             reached("vectors_written")
-            await self._parts.texts.upsert(self._scope, await self._term_documents(subject, chunks, title))
+            await projection.write_terms(self._parts, self._scope, subject, chunks, self._lease.fencing)
             reached("terms_written")
             done, after = done + len(chunks), chunks[-1].ordinal
             await self._progress("index", done, None)
@@ -168,8 +164,8 @@ class Ingestion:
 
     async def _activate(self) -> None:
         async with self._parts.database.write(self._scope) as session:
-            await self._parts.ledger.succeed(session, self._lease, self._counts)
             subject = await repository.subject(session, self._document_id, self._generation, lock=True)
+            await self._parts.ledger.succeed(session, self._lease, self._counts)
             if subject is None:
                 raise Cancelled("The document was deleted.")
             if (subject.document.active_generation or 0) > self._generation:
@@ -206,16 +202,12 @@ class Ingestion:
             await self._parts.blobs.fetch(self._scope, self._parsed_key, path)
             return await asyncio.to_thread(lambda: ParsedDocument.model_validate_json(path.read_bytes()))
 
-    async def _chunks_after(self, after: int, limit: int) -> list[Chunk]:
-        async with self._parts.database.read(self._scope) as session:
-            return await repository.chunks_after(session, self._document_id, self._generation, after, limit)
-
-    async def _missing_vectors(self, title: str, space: str) -> tuple[int, dict[bytes, str]]:
+    async def _missing_vectors(self, subject: Subject, space: str) -> tuple[int, dict[bytes, str]]:
         """How many different texts there are, and those without a vector yet, by hash."""
         texts: dict[bytes, str] = {}
         after = -1
-        while chunks := await self._chunks_after(after, 1000):
-            texts |= {chunk.text_hash: embedded_text(title, chunk.heading_path, chunk.text) for chunk in chunks}
+        while chunks := await projection.chunks_of(self._parts, self._scope, subject, after, 1000):
+            texts |= {chunk.text_hash: projection.text_of(subject, chunk) for chunk in chunks}
             after = chunks[-1].ordinal
         known: set[bytes] = set()
         hashes = list(texts)
@@ -224,33 +216,14 @@ class Ingestion:
                 known |= await repository.known_vectors(session, space, hashes[first : first + 1000])
         return len(texts), {text_hash: text for text_hash, text in texts.items() if text_hash not in known}
 
-    async def _points(self, subject: Subject, chunks: Sequence[Chunk]) -> list[VectorPoint]:
-        space = self._parts.embedder.space.name
-        async with self._parts.database.read(self._scope) as session:
-            vectors = await repository.vectors(session, space, [chunk.text_hash for chunk in chunks])
-        self._indexed_facts = _facts(subject)
-        return [VectorPoint(subject.source(chunk.id), vectors[chunk.text_hash]) for chunk in chunks]
-
-    async def _term_documents(self, subject: Subject, chunks: Sequence[Chunk], title: str) -> list[TermDocument]:
-        def make() -> list[TermDocument]:
-            return [
-                TermDocument(
-                    subject.source(chunk.id),
-                    tuple(index_terms(embedded_text(title, chunk.heading_path, chunk.text))),
-                    self._lease.fencing,
-                )
-                for chunk in chunks
-            ]
-
-        return await asyncio.to_thread(make)
-
     async def _ids_in_stores(self) -> tuple[set[UUID], set[UUID], set[UUID]]:
         async with self._parts.database.read(self._scope) as session:
             expected = await repository.chunk_ids(session, self._document_id, self._generation)
-        where = {"document_id": self._document_id, "generation": self._generation}
-        vectors = {item.chunk_id async for item in self._parts.vectors.scan(self._scope, **where)}
-        terms = {item.chunk_id async for item in self._parts.texts.scan(self._scope, **where)}
-        return expected, vectors, terms
+        return expected, await self._ids_in(self._parts.vectors), await self._ids_in(self._parts.texts)
+
+    async def _ids_in(self, index: VectorIndex | TextIndex) -> set[UUID]:
+        held = index.scan(self._scope, document_id=self._document_id, generation=self._generation)
+        return {item.chunk_id async for item in held}
 
     async def _progress(self, stage: str, done: int, total: int | None) -> None:
         begin, end = BEGINS_AT[stage], _ends_at(stage)

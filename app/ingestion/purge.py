@@ -37,12 +37,12 @@ class _Purge:
 
     async def _generation(self, generation: PurgedGeneration) -> Counter[str]:
         scope, counts = self.lease.scope, Counter[str]()
-        where = {"document_id": generation.document_id, "generation": generation.number}
         async with self.parts.database.read(scope) as session:
             chunks = await repository.chunk_ids(session, generation)
         for name, index in (("vectors", self.parts.vectors), ("terms", self.parts.texts)):
             # What the index itself holds too: a late writer may have added what Postgres never knew.
-            ids = sorted(chunks | {item.chunk_id async for item in index.scan(scope, **where)})
+            held = index.scan(scope, document_id=generation.document_id, generation=generation.number)
+            ids = sorted(chunks | {item.chunk_id async for item in held})
             for first in range(0, len(ids), BATCH):
                 await index.delete(scope, ids[first : first + BATCH])
             counts[name] += len(ids)

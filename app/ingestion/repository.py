@@ -13,6 +13,7 @@ from app.core.database import ReadSession, WriteSession
 from app.core.ids import chunk_id
 from app.core.pagination import PageRequest
 from app.models import (
+    FENCING,
     Chunk,
     Document,
     DocumentStatus,
@@ -238,3 +239,12 @@ async def operation_page(session: ReadSession, request: PageRequest, where: Oper
     if request.after is not None:
         query = query.where(Operation.id < request.after)
     return list(await session.scalars(query.limit(request.limit + 1)))
+
+
+async def lock_document(session: WriteSession, document_id: UUID) -> None:
+    """Whoever changes a document and an operation on it locks the document first, so that nobody waits in a circle."""
+    await session.execute(select(Document.id).where(Document.id == document_id).with_for_update())
+
+
+async def next_fencing(session: WriteSession) -> int:
+    return int(await session.scalar(select(FENCING.next_value())) or 0)

@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 from uuid import UUID, uuid4
 
 import structlog
@@ -20,7 +21,7 @@ from app.ports.parts import Parts
 
 log = structlog.get_logger()
 
-Handler = Callable[[Parts, Lease], Awaitable[None]]
+Handler = Callable[[Parts, Lease], Coroutine[Any, Any, None]]
 
 
 async def _ingest(parts: Parts, lease: Lease) -> None:
@@ -40,7 +41,7 @@ class OperationRunner:
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
 
     async def run(self, tenant_id: UUID, operation_id: UUID) -> None:
-        """Runs the operation unless somebody else does or it is done. Raises `Unavailable` only where Postgres is gone."""
+        """Runs the operation unless somebody else does or it is done. Raises `Unavailable` where Postgres is gone."""
         lease = await self._parts.ledger.claim(tenant_id, operation_id, self._holder)
         if lease is None:
             return
@@ -51,7 +52,7 @@ class OperationRunner:
                 await self._failed(
                     lease,
                     "worker_lost",
-                    "The worker was lost on this document each time it was tried. It may need more memory than there is.",
+                    "The worker was lost each time this was tried. It may need more memory than there is.",
                     may_retry=False,
                 )
                 return
@@ -98,7 +99,7 @@ class OperationRunner:
         work.result()
 
     async def _beat(self, lease: Lease) -> None:
-        """Returns never; raises `LeaseLost` or `Cancelled`. While Postgres is away the lease may run out, and then is lost."""
+        """Never returns; raises `LeaseLost` or `Cancelled`. While Postgres is away the lease may run out."""
         while True:
             await asyncio.sleep(self._parts.ledger.heartbeat_seconds)
             with contextlib.suppress(Unavailable):
@@ -106,6 +107,8 @@ class OperationRunner:
 
     async def _failed(self, lease: Lease, code: str, detail: str, *, may_retry: bool) -> None:
         async with self._parts.database.write(lease.scope) as session:
+            if lease.document_id is not None:
+                await repository.lock_document(session, lease.document_id)
             state = await self._parts.ledger.fail(session, lease, code=code, detail=detail, may_retry=may_retry)
             ended = state in (OperationState.FAILED, OperationState.CANCELLED)
             if ended and lease.kind is OperationKind.INGEST and lease.document_id is not None:

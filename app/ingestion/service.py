@@ -43,6 +43,7 @@ async def follow(parts: Parts, scope: TenantScope, operation_id: UUID) -> AsyncI
 
 
 async def cancel(session: WriteSession, parts: Parts, operation_id: UUID) -> Operation:
+    await _lock_document_of(session, operation_id)
     operation = await parts.ledger.cancel(session, operation_id)
     if operation.kind is not OperationKind.INGEST:
         raise Conflict(
@@ -59,6 +60,7 @@ async def cancel(session: WriteSession, parts: Parts, operation_id: UUID) -> Ope
 
 
 async def retry(session: WriteSession, parts: Parts, operation_id: UUID) -> Operation:
+    await _lock_document_of(session, operation_id)
     operation = await parts.ledger.retry(session, operation_id)
     if operation.kind is OperationKind.INGEST and operation.document_id is not None:
         subject = await repository.subject(session, operation.document_id, operation.generation or 0, lock=True)
@@ -70,6 +72,15 @@ async def retry(session: WriteSession, parts: Parts, operation_id: UUID) -> Oper
     await session.flush()
     await session.refresh(operation)
     return operation
+
+
+async def _lock_document_of(session: WriteSession, operation_id: UUID) -> None:
+    """Document before operation: the order in which everybody locks the two."""
+    operation = await repository.find_operation(session, operation_id)
+    if operation is None:
+        raise _not_found(operation_id)
+    if operation.document_id is not None:
+        await repository.lock_document(session, operation.document_id)
 
 
 def _not_found(operation_id: UUID) -> NotFound:

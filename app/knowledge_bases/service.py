@@ -62,7 +62,7 @@ async def change(session: WriteSession, kb_id: UUID, body: KnowledgeBasePatch) -
 
 
 async def delete(session: WriteSession, scope: TenantScope, parts: Parts, kb_id: UUID) -> None:
-    """Tombstones the knowledge base: its documents are gone at once, what they left in the stores is purged afterwards."""
+    """Tombstones the knowledge base: its documents are gone at once, what they left in the stores is purged later."""
     kb = await repository.find_for_update(session, kb_id)
     if kb is None:
         raise not_found(kb_id)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from sqlalchemy import DateTime, Enum, ForeignKey, MetaData, func
@@ -22,7 +22,7 @@ NAMING = {
 
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {datetime: DateTime(timezone=True), dict[str, Any]: JSONB, list[Any]: JSONB}
+    type_annotation_map: ClassVar = {datetime: DateTime(timezone=True), dict[str, Any]: JSONB, list[Any]: JSONB}
 
 
 def status_column(kind: type[StrEnum], name: str) -> Enum:

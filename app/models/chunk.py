@@ -2,7 +2,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKeyConstraint, LargeBinary, PrimaryKeyConstraint, UniqueConstraint, func, true
+from sqlalchemy import ForeignKeyConstraint, Index, LargeBinary, PrimaryKeyConstraint, UniqueConstraint, func, true
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TEXT
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -21,6 +21,7 @@ class Chunk(OfTenant, Base):
             ondelete="CASCADE",
         ),
         UniqueConstraint("document_id", "generation", "ordinal"),
+        Index("ix_chunks_text_hash", "tenant_id", "text_hash"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)

@@ -14,7 +14,7 @@ class OutboxState(StrEnum):
 
 
 class OutboxMessage(HasId, OfTenant, Base):
-    """A call that must be made because something committed: a Celery task's name and its arguments (ids and scalars)."""
+    """A call to make because something committed: a Celery task's name and its arguments (ids and scalars)."""
 
     __tablename__ = "outbox"
     __table_args__ = (Index("ix_outbox_pending", "due_at", postgresql_where="state = 'pending'"),)

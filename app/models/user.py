@@ -19,7 +19,7 @@ class User(HasId, Timestamps, Base):
 
 
 class RefreshToken(HasId, OfTenant, Base):
-    """One link of a chain of refresh tokens. Using a link twice revokes its whole family (OAuth 2.0 BCP, RFC 9700, 4.14)."""
+    """One link of a chain of refresh tokens. A link used twice revokes its whole family (RFC 9700, 4.14)."""
 
     __tablename__ = "refresh_tokens"
 

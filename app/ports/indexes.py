@@ -31,7 +31,7 @@ class IndexFilter:
     tags_any: tuple[str, ...] = ()
     tags_all: tuple[str, ...] = ()
     metadata: Mapping[str, tuple[str | int | float | bool, ...]] = field(default_factory=dict)
-    """Key to accepted values: the chunk's value equals one of them, of the same JSON type (`1` is not `"1"` or `true`)."""
+    """Key to accepted values: the chunk's equals one of them, of the same JSON type (`1` is not `"1"` or `true`)."""
     created_from: datetime | None = None
     """Inclusive."""
     created_before: datetime | None = None

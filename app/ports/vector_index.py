@@ -44,7 +44,7 @@ class VectorIndex(Protocol):
         """Writes points by chunk id; when it returns, searches see all of them. Idempotent."""
 
     async def update_source(self, scope: TenantScope, sources: Sequence[ChunkSource]) -> None:
-        """Replaces the stored `ChunkSource` (tags, metadata) of points that exist, leaving vectors. Absent ids are skipped."""
+        """Replaces the stored `ChunkSource` of points that exist, leaving vectors. Absent ids are skipped."""
 
     async def search(self, scope: TenantScope, vector: Vectors, where: IndexFilter, limit: int) -> list[Candidate]:
         """The nearest `limit` points by cosine similarity, best first; ties by chunk id."""

@@ -525,6 +525,7 @@ def make_tables() -> None:
             "document_id", "generation", "ordinal", name=op.f("uq_chunks_document_id_generation_ordinal")
         ),
     )
+    op.create_index("ix_chunks_text_hash", "chunks", ["tenant_id", "text_hash"], unique=False)
     op.create_index(op.f("ix_chunks_tenant_id"), "chunks", ["tenant_id"], unique=False)
 
 

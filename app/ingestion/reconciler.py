@@ -1,0 +1,131 @@
+"""Compares what the three stores hold of a tenant, and mends it. Postgres is the truth.
+
+Wanted in both indexes: exactly the chunks of active generations of live documents. Generations that are being built
+are left alone: their ingestion verifies them itself. A second repair after a first finds nothing to do.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import structlog
+
+from app.core.scope import TenantScope
+from app.ingestion import reconciler_repository as repository
+from app.ingestion.projection import write_again
+from app.models import OperationKind
+from app.ports.indexes import IndexedChunk
+from app.ports.parts import Parts
+from app.ports.text_index import TextIndex
+from app.ports.vector_index import VectorIndex
+
+log = structlog.get_logger()
+
+BATCH = 500
+DocumentGeneration = tuple[UUID, int]
+
+
+@dataclass(slots=True)
+class IndexReport:
+    """What differs in one index, by document and generation."""
+
+    wanted: int = 0
+    found: int = 0
+    missing: dict[DocumentGeneration, set[UUID]] = field(default_factory=dict)
+    orphans: set[UUID] = field(default_factory=set)
+
+    @property
+    def missing_count(self) -> int:
+        return sum(len(ids) for ids in self.missing.values())
+
+
+@dataclass(slots=True)
+class TenantReport:
+    tenant_id: UUID
+    vectors: IndexReport
+    terms: IndexReport
+    blobs_missing: list[str]
+    """Originals that a document needs and the blob store lacks: these can't be mended, only uploaded again."""
+    blobs_orphaned: list[str]
+    unpurged: list[UUID]
+    """Documents with retired generations, or a tombstone, that no purge is under way for."""
+
+    @property
+    def clean(self) -> bool:
+        return not (
+            self.vectors.missing
+            or self.vectors.orphans
+            or self.terms.missing
+            or self.terms.orphans
+            or self.blobs_missing
+            or self.blobs_orphaned
+            or self.unpurged
+        )
+
+
+async def verify(parts: Parts, scope: TenantScope) -> TenantReport:
+    """Compares id sets; changes nothing."""
+    async with parts.database.read(scope) as session:
+        wanted = await repository.wanted_chunks(session)
+        ignored = await repository.building_generations(session)
+        blob_keys = await repository.blob_keys(session)
+        unpurged = await repository.unpurged_documents(session)
+    held = {key async for key in parts.blobs.list(scope)}
+    return TenantReport(
+        tenant_id=scope.tenant_id,
+        vectors=_compare(wanted, ignored, [item async for item in parts.vectors.scan(scope)]),
+        terms=_compare(wanted, ignored, [item async for item in parts.texts.scan(scope)]),
+        blobs_missing=sorted(blob_keys.needed - held),
+        blobs_orphaned=sorted(
+            key for key in held - blob_keys.needed - blob_keys.allowed if not repository.is_fresh(key)
+        ),
+        unpurged=unpurged,
+    )
+
+
+async def repair(parts: Parts, scope: TenantScope) -> TenantReport:
+    """Mends what `verify` finds, and returns what it had found."""
+    report = await verify(parts, scope)
+    await _remove(parts.vectors, scope, report.vectors.orphans)
+    await _remove(parts.texts, scope, report.terms.orphans)
+    lacking_vectors, lacking_terms = report.vectors.missing, report.terms.missing
+    for key in lacking_vectors.keys() | lacking_terms.keys():
+        await write_again(
+            parts, scope, *key, vectors=lacking_vectors.get(key, set()), terms=lacking_terms.get(key, set())
+        )
+    await _remove_orphaned_blobs(parts, scope, report)
+    if report.unpurged:
+        async with parts.database.write(scope) as session:
+            for document_id in report.unpurged:
+                parts.ledger.enqueue(session, scope, OperationKind.PURGE, document_id=document_id)
+    return report
+
+
+def _compare(
+    wanted: dict[DocumentGeneration, set[UUID]], ignored: set[DocumentGeneration], found: Iterable[IndexedChunk]
+) -> IndexReport:
+    report = IndexReport(wanted=sum(len(ids) for ids in wanted.values()))
+    held: dict[DocumentGeneration, set[UUID]] = defaultdict(set)
+    for item in found:
+        key = (item.document_id, item.generation)
+        if key in ignored:
+            continue
+        report.found += 1
+        if item.chunk_id in wanted.get(key, ()):
+            held[key].add(item.chunk_id)
+        else:
+            report.orphans.add(item.chunk_id)
+    report.missing = {key: ids - held[key] for key, ids in wanted.items() if ids - held[key]}
+    return report
+
+
+async def _remove(index: VectorIndex | TextIndex, scope: TenantScope, ids: set[UUID]) -> None:
+    ordered = sorted(ids)
+    for first in range(0, len(ordered), BATCH):
+        await index.delete(scope, ordered[first : first + BATCH])
+
+
+async def _remove_orphaned_blobs(parts: Parts, scope: TenantScope, report: TenantReport) -> None:
+    for key in report.blobs_orphaned:
+        await parts.blobs.delete(scope, key)
