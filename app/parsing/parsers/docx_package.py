@@ -14,7 +14,13 @@ from lxml import etree
 from app.parsing.archives import UNREADABLE
 from app.parsing.reasons import parse_failure
 
-_PROPERTIES = {"title": "title", "creator": "author", "created": "created", "modified": "modified", "subject": "subject"}
+_PROPERTIES = {
+    "title": "title",
+    "creator": "author",
+    "created": "created",
+    "modified": "modified",
+    "subject": "subject",
+}
 
 
 def local_name(node: etree._Element) -> str:

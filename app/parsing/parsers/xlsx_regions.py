@@ -74,9 +74,7 @@ def _side_by_side(first_row: int, band: list[list[str]]) -> Iterator[_Block]:
 def _again(block: _Block) -> Iterator[_Block]:
     """Tables below one another that a taller neighbour had hidden the gap between."""
     rows = {
-        block.first_row + offset: row
-        for offset, row in enumerate(block.rows)
-        if any(row[block.left : block.right])
+        block.first_row + offset: row for offset, row in enumerate(block.rows) if any(row[block.left : block.right])
     }
     if len(rows) == len(block.rows):
         yield block

@@ -1,0 +1,112 @@
+"""What a paragraph of a PDF is: by the outline first, then by type size and weight, then by how it begins."""
+
+import re
+from collections import Counter
+
+from app.parsing.document import Element, ElementKind
+from app.parsing.parsers.pdf_paragraphs import Paragraph
+
+_CAPTION = re.compile(
+    r"(?:figure|fig\.?|table|tab\.|abbildung|图|圖|表|그림|표)\s*[\dA-Z一二三四五六七八九十]+(?:[.\-–]\d+)*[\s.:：、)]",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[IVX]{1,5}\.|[A-Z]\.|第[一二三四五六七八九十百\d]+[章节條条篇]|[一二三四五六七八九十]{1,3}、)\s*\S"
+)
+_BLANKS = re.compile(r"\s+")
+_MAX_HEADING = 160
+_LARGER = 1.12  # times the body's size
+_DEEPEST = 6
+
+Outline = dict[int, list[tuple[int, str]]]
+"""Page (from 1) to level (from 1) and title without white space."""
+
+
+def outline_of(entries: list[tuple[int, str, int]]) -> Outline:
+    """From PyMuPDF's table of contents: level, title, page."""
+    found: Outline = {}
+    for level, title, page in entries:
+        key = _key(title)
+        if key:
+            found.setdefault(page, []).append((min(level, _DEEPEST), key))
+    return found
+
+
+class KindOf:
+    """Decides for all paragraphs of a document, whose type sizes it has seen."""
+
+    def __init__(self, paragraphs: list[Paragraph], outline: Outline) -> None:
+        self._outline = outline
+        sizes: Counter[float] = Counter()
+        for paragraph in paragraphs:
+            for line in paragraph.lines:
+                sizes[line.size] += len(line.text)
+        self.body_size = sizes.most_common(1)[0][0] if sizes else 10.0
+        self._levels = self._levels_by_size(paragraphs)
+
+    def _levels_by_size(self, paragraphs: list[Paragraph]) -> dict[float, int]:
+        """Larger type is higher. Where the outline names headings of a size, its level is that size's."""
+        named: dict[float, Counter[int]] = {}
+        sizes: set[float] = {0.0}
+        for paragraph in paragraphs:
+            level = self._by_outline(paragraph)
+            if level:
+                named.setdefault(self._size_class(paragraph), Counter())[level] += 1
+            elif self._may_be_heading(paragraph):
+                sizes.add(self._size_class(paragraph))
+        levels = {size: min(rank, _DEEPEST) for rank, size in enumerate(sorted(sizes, reverse=True), start=1)}
+        return {**levels, **{size: counts.most_common(1)[0][0] for size, counts in named.items()}}
+
+    def _size_class(self, paragraph: Paragraph) -> float:
+        """Its size where that is larger than the body's; 0 for headings that only weight sets off."""
+        return paragraph.size if paragraph.size >= self.body_size * _LARGER else 0.0
+
+    def element(self, paragraph: Paragraph) -> Element:
+        """Without page box: the caller knows the page."""
+        table = paragraph.first.table
+        if table is not None:
+            return Element(kind=ElementKind.TABLE, table=table, page=paragraph.page)
+        text = paragraph.text()
+        level = self._by_outline(paragraph) or (
+            self._levels.get(self._size_class(paragraph), _DEEPEST) if self._may_be_heading(paragraph) else 0
+        )
+        if level:
+            return Element(kind=ElementKind.HEADING, text=text, level=level, page=paragraph.page)
+        if paragraph.mono and len(paragraph.lines) > 1:
+            return Element(kind=ElementKind.CODE, text=paragraph.code(), page=paragraph.page)
+        if _CAPTION.match(text) and len(text) <= 400:
+            return Element(kind=ElementKind.CAPTION, text=text, page=paragraph.page)
+        if paragraph.is_list_item:
+            return Element(kind=ElementKind.LIST_ITEM, text=text, level=1, page=paragraph.page)
+        return Element(kind=ElementKind.PARAGRAPH, text=text, page=paragraph.page)
+
+    def _by_outline(self, paragraph: Paragraph) -> int:
+        entries = self._outline.get(paragraph.page)
+        if not entries or len(paragraph.lines) > 4 or paragraph.first.table is not None:
+            return 0
+        key = _key(paragraph.text())
+        for level, title in entries:
+            if key == title or (key.endswith(title) and len(key) - len(title) <= 12):
+                return level
+        return 0
+
+    def _may_be_heading(self, paragraph: Paragraph) -> bool:
+        if paragraph.first.table is not None or len(paragraph.lines) > 3 or paragraph.mono:
+            return False
+        text = paragraph.text()
+        letters = sum(character.isalpha() for character in text)
+        if letters < 2 or letters * 2 < len(_BLANKS.sub("", text)) or len(text) > _MAX_HEADING:
+            return False
+        if paragraph.size >= self.body_size * _LARGER:
+            return not text.endswith((",", "，", "；", ";"))
+        if (
+            not paragraph.bold
+            or paragraph.size < self.body_size * 0.95
+            or text.endswith((".", "。", ",", "，", ";", ":", "："))
+        ):
+            return False
+        return len(paragraph.lines) == 1 or _NUMBERED.match(text) is not None
+
+
+def _key(text: str) -> str:
+    return _BLANKS.sub("", text).casefold()

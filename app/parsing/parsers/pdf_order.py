@@ -1,0 +1,190 @@
+"""Reading order of the lines of a page: columns are found by the gutters between them.
+
+The page is cut into bands of lines that overlap in height. Bands below one another form a group as long as a common
+gutter runs through them; a line across the gutter (a title, a wide table) ends the group. A group whose columns hold
+prose is read column by column, any other row by row, since then the gutters are those of a table without rules.
+This is the recursive X-Y cut (Nagy and Seth 1984) with the horizontal cuts chosen so as not to break columns.
+"""
+
+from dataclasses import dataclass, field
+
+from app.parsing.parsers.pdf_lines import Box, Line, union
+
+_MIN_GUTTER = 0.8  # of the type size
+_PROSE_WIDTH = 9.0  # a column of prose is at least this many type sizes wide
+_PROSE_LINES = 3
+_MAX_DEPTH = 6
+Interval = tuple[float, float]
+
+
+@dataclass(slots=True)
+class _Group:
+    lines: list[Line] = field(default_factory=list)
+    bands: list[list[Line]] = field(default_factory=list)
+    covered: list[Interval] = field(default_factory=list)
+
+    def add(self, band: list[Line]) -> None:
+        self.lines.extend(band)
+        self.bands.append(band)
+        self.covered = _merged([*self.covered, *_spans(band)])
+
+
+def in_reading_order(lines: list[Line]) -> list[Line]:
+    """The lines in order, those of one row of one column joined into one, with `column` set."""
+    ordered: list[Line] = []
+    for number, column in enumerate(_columns(lines, 0)):
+        for band in column:
+            line = _joined(band)
+            line.column = number
+            ordered.append(line)
+    return ordered
+
+
+def _columns(lines: list[Line], depth: int) -> list[list[list[Line]]]:
+    """Columns in reading order, each a list of rows, each a list of lines."""
+    result: list[list[list[Line]]] = []
+    for group in _groups(lines):
+        parts = _prose_columns(group) if depth < _MAX_DEPTH else []
+        if len(parts) > 1:
+            for part in parts:
+                result.extend(_columns(part, depth + 1))
+        elif result and len(_spans(group.lines)) and not _was_split(result[-1], group):
+            result[-1].extend(group.bands)
+        else:
+            result.append(list(group.bands))
+    return result
+
+
+def _was_split(above: list[list[Line]], group: _Group) -> bool:
+    """Whether what stands above is a narrow column, so that this group begins anew below it."""
+    upper, lower = union([line.box for band in above for line in band]), union([line.box for line in group.lines])
+    return upper[3] > lower[1] + 1 or (lower[2] - lower[0]) > 1.5 * (upper[2] - upper[0]) + 1
+
+
+def _groups(lines: list[Line]) -> list[_Group]:
+    groups: list[_Group] = []
+    for band in _bands(lines):
+        current = groups[-1] if groups else None
+        if current is None or not _fits(current, band):
+            current = _Group()
+            groups.append(current)
+        current.add(band)
+    return groups
+
+
+def _fits(group: _Group, band: list[Line]) -> bool:
+    """Whether the band keeps a gutter of the group open, or neither has any."""
+    size = _typical_size([*group.lines[-20:], *band])
+    together = _merged([*group.covered, *_spans(band)])
+    open_before, open_in_band = _gaps(group.covered, size), _gaps(_merged(_spans(band)), size)
+    if _gaps(together, size):
+        return True
+    return not open_before and not open_in_band
+
+
+def _bands(lines: list[Line]) -> list[list[Line]]:
+    """Lines whose heights overlap by more than a touch, from top to bottom."""
+    bands: list[list[Line]] = []
+    bottom = float("-inf")
+    for line in sorted(lines, key=lambda line: (line.box[1] + _inset(line), line.box[0])):
+        if bands and line.box[1] + _inset(line) < bottom:
+            bands[-1].append(line)
+            bottom = max(bottom, line.box[3] - _inset(line))
+        else:
+            bands.append([line])
+            bottom = line.box[3] - _inset(line)
+    return bands
+
+
+def _inset(line: Line) -> float:
+    """Ascenders and descenders of neighbouring lines overlap without their baselines being the same."""
+    return 0.3 * (line.box[3] - line.box[1]) if line.table is None else 0.0
+
+
+def _prose_columns(group: _Group) -> list[list[Line]]:
+    """The group's lines by column; one list where its gutters part no prose."""
+    size = _typical_size(group.lines)
+    gutters = [gap for gap in _gaps(group.covered, size) if _is_prose_left_and_right(group.lines, gap, size)]
+    if not gutters:
+        return [group.lines]
+    edges = [float("-inf"), *((left + right) / 2 for left, right in gutters), float("inf")]
+    return [
+        [line for line in group.lines if start <= (line.box[0] + line.box[2]) / 2 < end]
+        for start, end in zip(edges, edges[1:], strict=False)
+    ]
+
+
+def _is_prose_left_and_right(lines: list[Line], gap: Interval, size: float) -> bool:
+    left = [line for line in lines if line.box[2] <= gap[0] + 0.1]
+    right = [line for line in lines if line.box[0] >= gap[1] - 0.1]
+    return _is_prose(left, size) and _is_prose(right, size)
+
+
+def _is_prose(lines: list[Line], size: float) -> bool:
+    """Enough lines, most of them wide for their type: cells of a table are few words each."""
+    if any(line.table is not None for line in lines):
+        return True
+    if len(lines) < _PROSE_LINES:
+        return False
+    widths = sorted(line.box[2] - line.box[0] for line in lines)
+    lengths = sorted(len(line.text) for line in lines)
+    return widths[len(widths) // 2] >= _PROSE_WIDTH * size and lengths[len(lengths) // 2] >= 8
+
+
+def _typical_size(lines: list[Line]) -> float:
+    sizes = sorted(line.size for line in lines if line.size)
+    return sizes[len(sizes) // 2] if sizes else 10.0
+
+
+def _spans(lines: list[Line]) -> list[Interval]:
+    return [(line.box[0], line.box[2]) for line in lines]
+
+
+def _merged(intervals: list[Interval]) -> list[Interval]:
+    merged: list[Interval] = []
+    for left, right in sorted(intervals):
+        if merged and left <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], right))
+        else:
+            merged.append((left, right))
+    return merged
+
+
+def _gaps(covered: list[Interval], size: float) -> list[Interval]:
+    pairs = zip(covered, covered[1:], strict=False)
+    return [(a[1], b[0]) for a, b in pairs if b[0] - a[1] >= _MIN_GUTTER * size]
+
+
+def _joined(band: list[Line]) -> Line:
+    """One line of what stands side by side; several rows in one band (a tall letter, a formula) are kept in order."""
+    if len(band) == 1:
+        return band[0]
+    rows: list[list[Line]] = []
+    for line in sorted(band, key=_middle):
+        if rows and _middle(line) - _middle(rows[-1][0]) < 0.5 * max(line.size, 4.0) and line.table is None:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    ordered = [line for row in rows for line in sorted(row, key=lambda line: line.box[0])]
+    main = max(ordered, key=lambda line: len(line.text))
+    return Line(
+        text=_side_by_side(ordered),
+        box=union([line.box for line in ordered]),
+        place=union([line.place for line in ordered]),
+        size=main.size,
+        bold=all(line.bold for line in ordered),
+        mono=all(line.mono for line in ordered),
+        table=next((line.table for line in ordered if line.table is not None), None),
+    )
+
+
+def _middle(line: Line) -> float:
+    return (line.box[1] + line.box[3]) / 2
+
+
+def _side_by_side(lines: list[Line]) -> str:
+    text = lines[0].text
+    for before, line in zip(lines, lines[1:], strict=False):
+        touching = line.box[0] - before.box[2] < 0.1 * max(line.size, 1.0) and line.box[1] < before.box[3]
+        text += line.text if touching else f" {line.text}"
+    return text

@@ -1,0 +1,139 @@
+"""Lines in reading order to paragraphs: which lines go on, and how they are joined."""
+
+import re
+from dataclasses import dataclass, field
+
+from app.parsing.parsers.pdf_lines import Box, Line, union
+
+_LIST_ITEM = re.compile(
+    r"(?:[•‣▪▫◦●○■□◆◇►▶➢➤✓✔·*–—-]|[\uf0b7\uf0a7\uf0d8])\s+\S"
+    r"|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]\s+\S"
+    r"|[(（](?:\d{1,3}|[a-z]|[一二三四五六七八九十]{1,3})[)）]"
+    r"|[①-⑳]|\[\d{1,3}\]"
+)
+_SENTENCE_END = re.compile(r"[.!?。！？:：;；][\"”’)）]?$")
+_HYPHENATED = re.compile(r"[A-Za-zÀ-ɏ]{2}[-\u00ad\u2010]$")
+_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
+_UNSPACED = re.compile("[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f]")
+
+
+@dataclass(slots=True)
+class Paragraph:
+    page: int
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def first(self) -> Line:
+        return self.lines[0]
+
+    @property
+    def last(self) -> Line:
+        return self.lines[-1]
+
+    @property
+    def place(self) -> Box:
+        return union([line.place for line in self.lines])
+
+    @property
+    def size(self) -> float:
+        return max(self.lines, key=lambda line: len(line.text)).size
+
+    @property
+    def bold(self) -> bool:
+        return all(line.bold for line in self.lines)
+
+    @property
+    def mono(self) -> bool:
+        return all(line.mono for line in self.lines)
+
+    @property
+    def is_list_item(self) -> bool:
+        return is_list_item(self.first.text)
+
+    def text(self) -> str:
+        """Lines joined: hyphens at line ends taken out where a word goes on, no space between Chinese or Japanese."""
+        text = self.lines[0].text.strip()
+        for line in self.lines[1:]:
+            text = join(text, line.text.strip())
+        return text
+
+    def code(self) -> str:
+        """Lines kept apart, with indentation by their left edges."""
+        left = min(line.box[0] for line in self.lines)
+        width = max(self.size * 0.6, 1.0)
+        return "\n".join(" " * round((line.box[0] - left) / width) + line.text.strip() for line in self.lines)
+
+
+def join(text: str, following: str) -> str:
+    if not text or not following:
+        return text or following
+    if _HYPHENATED.search(text) and following[0].islower():
+        return text[:-1] + following
+    if _UNSPACED.match(text[-1]) and _UNSPACED.match(following[0]):
+        return text + following
+    return f"{text} {following}"
+
+
+def is_list_item(text: str) -> bool:
+    return _LIST_ITEM.match(text.lstrip()) is not None
+
+
+def paragraphs(lines: list[Line], page: int) -> list[Paragraph]:
+    """Lines of one page in reading order; a table is a paragraph of its own."""
+    columns: dict[int, list[Line]] = {}
+    for line in lines:
+        columns.setdefault(line.column, []).append(line)
+    edges = {column: _edges(members) for column, members in columns.items()}
+    spacing = {column: _line_distance(members) for column, members in columns.items()}
+    found: list[Paragraph] = []
+    for line in lines:
+        last = found[-1] if found else None
+        if last is not None and _goes_on(last, line, edges[line.column], spacing[line.column]):
+            last.lines.append(line)
+        else:
+            found.append(Paragraph(page, [line]))
+    return found
+
+
+def _edges(lines: list[Line]) -> tuple[float, float]:
+    """Left and right edge of most of a column's lines."""
+    lefts, rights = sorted(line.box[0] for line in lines), sorted(line.box[2] for line in lines)
+    return lefts[len(lefts) // 4], rights[len(rights) * 3 // 4]
+
+
+def _line_distance(lines: list[Line]) -> float:
+    """From baseline to baseline, the usual one of the column."""
+    distances = sorted(
+        below.box[3] - above.box[3]
+        for above, below in zip(lines, lines[1:], strict=False)
+        if 0 < below.box[3] - above.box[3] < 3 * max(above.size, 1)
+    )
+    return distances[len(distances) // 2] if distances else 0.0
+
+
+def _goes_on(paragraph: Paragraph, line: Line, edges: tuple[float, float], distance: float) -> bool:
+    last, first = paragraph.last, paragraph.first
+    if line.table is not None or last.table is not None or line.column != last.column:
+        return False
+    size = max(last.size, line.size, 1.0)
+    step = line.box[3] - last.box[3]
+    usual = min(max(distance, size), 2.2 * size)
+    if step > 1.35 * usual + 1 or step < -size or abs(line.size - last.size) > 0.12 * size:
+        return False
+    if line.mono or last.mono:
+        return line.mono == last.mono
+    if is_list_item(line.text) or _parts_by_weight(last, line):
+        return False
+    left, right = edges
+    if paragraph.is_list_item:
+        return line.box[0] >= first.box[0] - 0.5 * size or not _SENTENCE_END.search(last.text.rstrip())
+    ends_early = last.box[2] < right - 3 * size
+    if ends_early and _SENTENCE_END.search(last.text.rstrip()):
+        return False
+    indented = line.box[0] - left > 0.8 * size and line.box[0] - last.box[0] > 0.8 * size
+    return not (indented and (ends_early or _SENTENCE_END.search(last.text.rstrip()) is not None))
+
+
+def _parts_by_weight(last: Line, line: Line) -> bool:
+    """A bold line above a plain one is a heading, unless a sentence runs through both."""
+    return last.bold != line.bold and not (last.text.rstrip().endswith((",", "，")) or line.text.lstrip()[:1].islower())

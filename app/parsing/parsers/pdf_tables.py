@@ -1,0 +1,214 @@
+"""Tables drawn with rules: the grid that the lines make, merged cells, and the words in each cell.
+
+PyMuPDF's own `find_tables` takes 0.3 to 0.6 s a page, since it looks at every character in Python; rules and words come
+from C in a few milliseconds, and a page without a grid costs only the look.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+
+import pymupdf
+
+from app.parsing.document import Table
+from app.parsing.parsers.pdf_lines import Box
+from app.parsing.tables import without_empty_edges
+
+_TOLERANCE = 3.0  # points within which ends of rules meet
+_MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
+_MIN_LENGTH = 6.0
+_MAX_PATHS = 20_000
+_MAX_RULES = 3_000
+_MAX_GRID_CELLS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    place: Box
+    cells: list[list[str]]
+    header_rows: int
+
+    def table(self) -> Table:
+        return Table(rows=self.cells, header_rows=self.header_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A straight rule: at `at` on the other axis, from `start` to `end` along its own."""
+
+    at: float
+    start: float
+    end: float
+
+
+def ruled_tables(page: pymupdf.Page, turn: tuple[int, int]) -> list[FoundTable]:
+    """Tables of at least two rows and two columns. The page must not be rotated; only upright text is looked at."""
+    if turn != (1, 0):
+        return []
+    log = page.get_bboxlog()
+    paths = sum("path" in kind for kind, *_ in log)
+    if not 3 <= paths <= _MAX_PATHS:
+        return []
+    across, down = _rules(page)
+    if len(across) < 2 or len(down) < 2 or len(across) + len(down) > _MAX_RULES:
+        return []
+    grids = [grid for grid in _grids(across, down) if grid is not None]
+    if not grids:
+        return []
+    words = page.get_text("words", flags=pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
+    found = (_fill(grid, words) for grid in grids)
+    return [table for table in found if table is not None]
+
+
+def _rules(page: pymupdf.Page) -> tuple[list[_Rule], list[_Rule]]:
+    """Horizontal and vertical rules, pieces of one rule put together."""
+    across: list[_Rule] = []
+    down: list[_Rule] = []
+    for path in page.get_cdrawings():
+        for item in path["items"]:
+            if item[0] == "l":
+                _add_segment(across, down, *item[1], *item[2])
+            elif item[0] == "re":
+                _add_rectangle(across, down, item[1], stroked="s" in path["type"])
+    return _connected(across), _connected(down)
+
+
+def _add_segment(across: list[_Rule], down: list[_Rule], x0: float, y0: float, x1: float, y1: float) -> None:
+    if abs(y1 - y0) <= 1 and abs(x1 - x0) >= _MIN_LENGTH:
+        across.append(_Rule((y0 + y1) / 2, min(x0, x1), max(x0, x1)))
+    elif abs(x1 - x0) <= 1 and abs(y1 - y0) >= _MIN_LENGTH:
+        down.append(_Rule((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
+
+
+def _add_rectangle(across: list[_Rule], down: list[_Rule], box: Box, *, stroked: bool) -> None:
+    """A thin rectangle is a rule, a stroked one is four; shading alone is neither."""
+    left, top, right, bottom = min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])
+    if bottom - top <= _MAX_RULE:
+        _add_segment(across, down, left, (top + bottom) / 2, right, (top + bottom) / 2)
+    elif right - left <= _MAX_RULE:
+        _add_segment(across, down, (left + right) / 2, top, (left + right) / 2, bottom)
+    elif stroked:
+        for y in (top, bottom):
+            _add_segment(across, down, left, y, right, y)
+        for x in (left, right):
+            _add_segment(across, down, x, top, x, bottom)
+
+
+def _connected(rules: list[_Rule]) -> list[_Rule]:
+    merged: list[_Rule] = []
+    for rule in sorted(rules, key=lambda rule: (round(rule.at / _TOLERANCE), rule.start)):
+        last = merged[-1] if merged else None
+        if last and abs(last.at - rule.at) <= _TOLERANCE and rule.start <= last.end + _TOLERANCE:
+            merged[-1] = _Rule(last.at, last.start, max(last.end, rule.end))
+        else:
+            merged.append(rule)
+    return merged
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    xs: list[float]
+    ys: list[float]
+    across: list[_Rule]
+    down: list[_Rule]
+
+
+def _grids(across: list[_Rule], down: list[_Rule]) -> list[_Grid | None]:
+    """Sets of rules that cross or meet, directly or by others."""
+    parent = list(range(len(across) + len(down)))
+
+    def root(item: int) -> int:
+        while parent[item] != item:
+            parent[item] = parent[parent[item]]
+            item = parent[item]
+        return item
+
+    for i, row in enumerate(across):
+        for j, column in enumerate(down):
+            if (
+                row.start - _TOLERANCE <= column.at <= row.end + _TOLERANCE
+                and column.start - _TOLERANCE <= row.at <= column.end + _TOLERANCE
+            ):
+                parent[root(i)] = root(len(across) + j)
+    members: dict[int, tuple[list[_Rule], list[_Rule]]] = defaultdict(lambda: ([], []))
+    for i, rule in enumerate(across):
+        members[root(i)][0].append(rule)
+    for j, rule in enumerate(down):
+        members[root(len(across) + j)][1].append(rule)
+    return [_grid(rows, columns) for rows, columns in members.values()]
+
+
+def _grid(across: list[_Rule], down: list[_Rule]) -> _Grid | None:
+    xs, ys = _positions(down), _positions(across)
+    cells = (len(xs) - 1) * (len(ys) - 1)
+    if len(xs) < 3 or len(ys) < 3 or cells > _MAX_GRID_CELLS:
+        return None
+    return _Grid(xs, ys, across, down)
+
+
+def _positions(rules: list[_Rule]) -> list[float]:
+    positions: list[float] = []
+    for at in sorted(rule.at for rule in rules):
+        if not positions or at - positions[-1] > _TOLERANCE:
+            positions.append(at)
+    return positions
+
+
+def _fill(grid: _Grid, words: list[tuple[float, float, float, float, str, int, int, int]]) -> FoundTable | None:
+    """Words into cells by their middle; None where the grid holds too little to be a table."""
+    columns, rows = len(grid.xs) - 1, len(grid.ys) - 1
+    origin = _merged_cells(grid)
+    inside: dict[tuple[int, int], list[str]] = defaultdict(list)
+    last_line: dict[tuple[int, int], tuple[int, int]] = {}
+    for left, top, right, bottom, word, block, line, _ in words:
+        column = bisect_right(grid.xs, (left + right) / 2) - 1
+        row = bisect_right(grid.ys, (top + bottom) / 2) - 1
+        if not (0 <= column < columns and 0 <= row < rows):
+            continue
+        cell = origin[row, column]
+        if last_line.get(cell, (block, line)) != (block, line):
+            inside[cell].append("\n")
+        last_line[cell] = (block, line)
+        inside[cell].append(word)
+    filled = sum(bool(texts) for texts in inside.values())
+    distinct = len(set(origin.values()))
+    if filled < 4 or filled * 4 < distinct:
+        return None
+    texts = {cell: " ".join(parts).replace(" \n ", "\n") for cell, parts in inside.items()}
+    cells = [[texts.get(origin[row, column], "") for column in range(columns)] for row in range(rows)]
+    cells = without_empty_edges(cells)
+    if len(cells) < 2 or len(cells[0]) < 2:
+        return None
+    return FoundTable((grid.xs[0], grid.ys[0], grid.xs[-1], grid.ys[-1]), cells, header_rows=1)
+
+
+def _merged_cells(grid: _Grid) -> dict[tuple[int, int], tuple[int, int]]:
+    """For every cell of the grid the first cell of the merged one it belongs to: no rule between two cells merges them."""
+    columns, rows = len(grid.xs) - 1, len(grid.ys) - 1
+    origin: dict[tuple[int, int], tuple[int, int]] = {}
+    for row in range(rows):
+        for column in range(columns):
+            middle_y = (grid.ys[row] + grid.ys[row + 1]) / 2
+            middle_x = (grid.xs[column] + grid.xs[column + 1]) / 2
+            open_left = column > 0 and not _is_ruled(grid.down, grid.xs[column], middle_y)
+            open_above = row > 0 and not _is_ruled(grid.across, grid.ys[row], middle_x)
+            if open_left:
+                origin[row, column] = origin[row, column - 1]
+            elif open_above:
+                origin[row, column] = origin[row - 1, column]
+            else:
+                origin[row, column] = (row, column)
+    return origin
+
+
+def _is_ruled(rules: list[_Rule], at: float, through: float) -> bool:
+    return any(
+        abs(rule.at - at) <= _TOLERANCE and rule.start - _TOLERANCE <= through <= rule.end + _TOLERANCE
+        for rule in rules
+    )
+
+
+def lies_in(inner: Box, outer: Box) -> bool:
+    """Whether the middle of one box is inside another."""
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] - 1 <= x <= outer[2] + 1 and outer[1] - 1 <= y <= outer[3] + 1
