@@ -129,3 +129,8 @@ async def _remove(index: VectorIndex | TextIndex, scope: TenantScope, ids: set[U
 async def _remove_orphaned_blobs(parts: Parts, scope: TenantScope, report: TenantReport) -> None:
     for key in report.blobs_orphaned:
         await parts.blobs.delete(scope, key)
+
+
+async def tenant_ids(parts: Parts) -> list[UUID]:
+    async with parts.database.system() as session:
+        return await repository.tenant_ids(session)

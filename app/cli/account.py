@@ -1,0 +1,49 @@
+"""`login`, `logout`, `register`, `whoami`."""
+
+from typing import Annotated
+
+import typer
+from rich import print as show
+
+from app.cli.client import open_api, save_tokens
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(login)
+    app.command()(logout)
+    app.command("register")(register_account)
+    app.command()(whoami)
+
+
+Email = Annotated[str, typer.Option(prompt=True)]
+Password = Annotated[str, typer.Option(prompt=True, hide_input=True, envvar="BIGGRAPH_PASSWORD")]
+
+
+def login(email: Email, password: Password) -> None:
+    """Logs in and keeps the tokens for the other commands."""
+    with open_api() as api:
+        tokens = api.call("POST", "/v1/auth/login", anonymous=True, json={"email": email, "password": password})
+        save_tokens(api.url, tokens)
+        show(f"Logged in at {api.url} as {email}.")
+
+
+def register_account(email: Email, password: Password, tenant: Annotated[str, typer.Option(prompt=True)]) -> None:
+    """Makes a tenant that you own, and logs in."""
+    with open_api() as api:
+        body = {"email": email, "password": password, "tenant": tenant}
+        save_tokens(api.url, api.call("POST", "/v1/auth/register", anonymous=True, json=body))
+        show(f"Made the tenant “{tenant}” at {api.url}; you own it.")
+
+
+def logout() -> None:
+    """Forgets the tokens."""
+    with open_api() as api:
+        save_tokens(api.url, None)
+        show(f"Logged out at {api.url}.")
+
+
+def whoami() -> None:
+    """Says who is logged in, and where."""
+    with open_api() as api:
+        me = api.call("GET", "/v1/auth/me")
+        show(f"{me['user']['email']}, {me['role']} of “{me['tenant']['name']}”, at {api.url}")

@@ -1,0 +1,63 @@
+"""`verify` and `repair`: through the API for your own tenant, or over all tenants where the engines can be opened."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import typer
+from rich import print as show
+
+from app.cli.client import open_api
+from app.core.scope import PrincipalKind, Role, TenantScope
+from app.core.settings import Settings
+from app.ingestion import reconciler
+from app.ingestion.consistency_router import Consistency
+from app.ingestion.reconciler import TenantReport
+from app.ports.parts import Parts
+from app.runtime import open_parts
+
+AllTenants = Annotated[
+    bool, typer.Option("--all", help="Every tenant, without the API: for servers, or while nothing embedded runs.")
+]
+Check = Callable[[Parts, TenantScope], Awaitable[TenantReport]]
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(verify)
+    app.command()(repair)
+
+
+def verify(all_tenants: AllTenants = False) -> None:
+    """Compares what the three stores hold. Exit code 1 where they differ."""
+    reports = asyncio.run(_each_tenant(reconciler.verify)) if all_tenants else [_call("GET", "/v1/consistency")]
+    _tell(reports)
+    if not all(report["clean"] for report in reports):
+        raise typer.Exit(1)
+
+
+def repair(all_tenants: AllTenants = False) -> None:
+    """Mends what differs, and tells what was found."""
+    _tell(asyncio.run(_each_tenant(reconciler.repair)) if all_tenants else [_call("POST", "/v1/consistency:repair")])
+
+
+def _call(method: str, path: str) -> dict[str, Any]:
+    with open_api() as api:
+        answer: dict[str, Any] = api.call(method, path)
+        return answer
+
+
+async def _each_tenant(check: Check) -> list[dict[str, Any]]:
+    reports = []
+    async with open_parts(Settings()) as parts:
+        for tenant_id in await reconciler.tenant_ids(parts):
+            scope = TenantScope(tenant_id, tenant_id, Role.OWNER, PrincipalKind.JOB)
+            report = Consistency.of(await check(parts, scope)).model_dump(mode="json")
+            reports.append({"tenant": str(tenant_id), **report})
+    return reports
+
+
+def _tell(reports: list[dict[str, Any]]) -> None:
+    for report in reports:
+        show(report)
+    clean = sum(report["clean"] for report in reports)
+    show(f"{clean} of {len(reports)} tenants clean.")

@@ -1,0 +1,72 @@
+"""`search`, `ask`, `chat`."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from app.cli.client import Api, find_knowledge_base, open_api
+
+console = Console()
+KbNames = Annotated[list[str] | None, typer.Option("--kb", help="Name or id; may be repeated. Default: all.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(search)
+    app.command()(ask)
+    app.command()(chat)
+
+
+def _ids(api: Api, names: list[str] | None) -> list[str]:
+    return [find_knowledge_base(api, name)["id"] for name in names or []]
+
+
+def search(query: str, kb: KbNames = None, top_k: int = 5, mode: str = "hybrid") -> None:
+    """Finds passages."""
+    with open_api() as api:
+        body = {"query": query, "knowledge_base_ids": _ids(api, kb), "top_k": top_k, "mode": mode}
+        found = api.call("POST", "/v1/retrieve", json=body)
+    for number, hit in enumerate(found["hits"], 1):
+        scores = ", ".join(f"{name} {value:.3f}" for name, value in hit["scores"].items() if value is not None)
+        console.print(f"[bold]{number}. {_place(hit)}[/bold]  [dim]{scores}[/dim]", highlight=False)
+        console.print(f"{hit['text'][:400]}\n", highlight=False, markup=False)
+    if found["degraded"]:
+        console.print(f"[yellow]Without: {', '.join(map(str, found['degraded']))}[/yellow]")
+    console.print(f"[dim]{len(found['hits'])} passages in {found['took_ms']['total']:.0f} ms[/dim]")
+
+
+def ask(question: str, kb: KbNames = None) -> None:
+    """Asks one question and shows the answer with its sources."""
+    with open_api() as api:
+        answer = api.call("POST", "/v1/ask", json={"question": question, "knowledge_base_ids": _ids(api, kb)})
+    console.print(answer["answer"], highlight=False, markup=False)
+    _show_citations(answer["citations"])
+
+
+def chat(kb: KbNames = None) -> None:
+    """Talks in a session, until an empty line."""
+    with open_api() as api:
+        session = api.call("POST", "/v1/sessions", json={"knowledge_base_ids": _ids(api, kb)})
+        while question := console.input("[bold]> [/bold]").strip():
+            citations = []
+            with api.events(f"/v1/sessions/{session['id']}/messages", {"content": question}) as events:
+                for event in events:
+                    if event["type"] == "delta":
+                        console.print(event["text"], end="", highlight=False, markup=False)
+                    elif event["type"] == "citation":
+                        citations.append(event)
+                    elif event["type"] == "error":
+                        console.print(f"[red]{event['detail']}[/red]")
+            console.print()
+            _show_citations(citations)
+
+
+def _place(source: dict[str, Any]) -> str:
+    page = f", page {source['page']}" if source.get("page") else ""
+    headings = " > ".join(source.get("heading_path") or [])
+    return f"{source['document_name']}{page}" + (f" ({headings})" if headings else "")
+
+
+def _show_citations(citations: list[dict[str, Any]]) -> None:
+    for citation in citations:
+        console.print(f"[dim]\\[{citation['marker']}] {_place(citation)}[/dim]", highlight=False)
