@@ -1,0 +1,191 @@
+"""Parsing what strangers upload: each document in a process of its own that can be killed and can do no harm.
+
+Every way to end is a reason code: what the parser itself says, `timed_out`, `out_of_memory`, `too_complex` (the result is
+too large), `parser_crashed` (a signal). Only a sandbox that can't be had is `EngineUnavailable`, which may be retried.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.errors import EngineUnavailable, ParseFailed
+from app.parsing.child import NOT_CONFINED, RESULT_NAME, STANDARD_ERROR_NAME, Job
+from app.parsing.document import ParsedDocument
+from app.parsing.limits import ParseLimits
+from app.parsing.reasons import REASONS, parse_failure
+from app.parsing.server_process import ServerProcess
+from app.parsing.source import Progress, no_progress
+
+_SECONDS_TO_DIE = 10
+_STANDARD_ERROR_READ = 16 * 1024
+# What C++, Rust and MuPDF print before they abort for want of memory: the only sign of it that they leave.
+_MEMORY_SIGNS = (b"bad_alloc", b"memory allocation of", b"MemoryError", b"cannot allocate memory")
+
+_server = ServerProcess()
+
+
+@dataclass(frozen=True, slots=True)
+class ParseUsage:
+    """What a parse took."""
+
+    peak_memory_kib: int
+    """Resident, of the parser process; about 60 MiB of it are shared with the fork server."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Exit:
+    status: int
+    peak_memory_kib: int
+
+
+async def parse_file(
+    path: Path,
+    *,
+    file_name: str,
+    limits: ParseLimits | None = None,
+    password: str | None = None,
+    progress: Progress = no_progress,
+    usage: list[ParseUsage] | None = None,
+) -> ParsedDocument:
+    """Parses a local file in a confined process; `progress` is called on the event loop.
+
+    `usage`, when given, gets one entry, also where parsing fails. Cancelling the call kills the process before it returns.
+    Raises `ParseFailed` with a reason code, `EngineUnavailable`.
+    """
+    limits = limits or ParseLimits()
+    scratch = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="biggraph-parse-"))
+    try:
+        job = Job(path=path.absolute(), file_name=file_name, scratch=scratch, limits=limits, password=password)
+        failure, ended = await _run(job, progress)
+        if usage is not None:
+            usage.append(ParseUsage(ended.peak_memory_kib))
+        if ended.status != 0 or failure is not None:
+            raise _explained(ended, failure, scratch, limits)
+        return await asyncio.to_thread(_load, scratch / RESULT_NAME, limits)
+    finally:
+        await asyncio.shield(asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True))
+
+
+async def start_sandbox() -> None:
+    """Warms the sandbox up; without it the first document waits a second longer."""
+    await asyncio.to_thread(_server.start)
+
+
+async def stop_sandbox() -> None:
+    """Ends the parser processes of this process."""
+    await asyncio.to_thread(_server.stop)
+
+
+async def _run(job: Job, progress: Progress) -> tuple[ParseFailed | None, _Exit]:
+    """What the child said, and how it ended. However this is left, the child is dead by then."""
+    near_job, far_job = socket.socketpair()
+    near_leash, far_leash = socket.socketpair()
+    with far_job, far_leash:
+        try:
+            await asyncio.to_thread(_server.start_job, far_job, far_leash)
+        except BaseException:
+            near_job.close()
+            near_leash.close()
+            raise
+    reader, writer = await asyncio.open_unix_connection(sock=near_job)
+    leash_reader, leash_writer = await asyncio.open_unix_connection(sock=near_leash)
+    ended: _Exit | None = None
+    failure: ParseFailed | None = None
+    try:
+        async with asyncio.timeout(job.limits.wall_seconds):
+            writer.write(job.model_dump_json().encode() + b"\n")
+            failure = await _follow(reader, progress)
+            ended = await _exit(leash_reader)
+    except TimeoutError:
+        raise parse_failure("timed_out") from None
+    finally:
+        await asyncio.shield(_end(leash_reader, leash_writer, writer, ended))
+    if ended is None:
+        raise EngineUnavailable("The parser process went away.")
+    return failure, ended
+
+
+async def _follow(reader: asyncio.StreamReader, progress: Progress) -> ParseFailed | None:
+    """Reads the child's lines to their end. It is not trusted: what is no message of ours is skipped."""
+    failure: ParseFailed | None = None
+    with contextlib.suppress(ConnectionError, ValueError):  # a line beyond the reader's limit is a ValueError
+        while line := await reader.readline():
+            message = json.loads(line)
+            match message:
+                case {"progress": [int(done), int(total)]}:
+                    progress(done, total)
+                case {"failed": {"code": str(code), "detail": str(detail)}} if code in REASONS:
+                    failure = ParseFailed(detail, code=code)
+    return failure
+
+
+async def _exit(reader: asyncio.StreamReader) -> _Exit | None:
+    with contextlib.suppress(ConnectionError):
+        match (await reader.readline()).split():
+            case [b"exit", status, peak]:
+                return _Exit(int(status), int(peak))
+    return None
+
+
+async def _end(
+    reader: asyncio.StreamReader,
+    leash: asyncio.StreamWriter,
+    job: asyncio.StreamWriter,
+    ended: _Exit | None,
+) -> None:
+    """Kills the child if it may still run, and waits until it is gone."""
+    job.close()
+    if ended is None:
+        with contextlib.suppress(OSError, TimeoutError):
+            leash.write_eof()
+            async with asyncio.timeout(_SECONDS_TO_DIE):
+                await reader.read()
+    leash.close()
+
+
+def _explained(ended: _Exit, failure: ParseFailed | None, scratch: Path, limits: ParseLimits) -> Exception:
+    """The error for a child that ended without a document."""
+    if failure is not None:
+        return failure
+    if not os.WIFSIGNALED(ended.status):
+        if os.waitstatus_to_exitcode(ended.status) == NOT_CONFINED:
+            return EngineUnavailable("This system offers no way to cut a parser off from the network.")
+        reason = "out_of_memory" if _says_memory(scratch) else "parser_crashed"
+        return parse_failure(reason)
+    if os.WTERMSIG(ended.status) == signal.SIGXCPU:
+        return parse_failure("timed_out")
+    near_limit = ended.peak_memory_kib * 1024 > 0.8 * limits.memory_bytes
+    return parse_failure("out_of_memory" if near_limit or _says_memory(scratch) else "parser_crashed")
+
+
+def _says_memory(scratch: Path) -> bool:
+    try:
+        descriptor = os.open(scratch / STANDARD_ERROR_NAME, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    with os.fdopen(descriptor, "rb") as file:
+        said = file.read(_STANDARD_ERROR_READ)
+    return any(sign in said for sign in _MEMORY_SIGNS)
+
+
+def _load(path: Path, limits: ParseLimits) -> ParsedDocument:
+    """The result, if it is a plain file of bearable size: the child may have been taken over by what it read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise parse_failure("parser_crashed") from error
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise parse_failure("parser_crashed")
+        if facts.st_size > limits.result_bytes:
+            raise parse_failure("too_complex")
+        return ParsedDocument.model_validate_json(file.read())
