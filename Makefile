@@ -1,0 +1,47 @@
+# `make run` and `make test` do all the set-up themselves. PYTHON chooses the interpreter (3.11 to 3.13).
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint lock bench quality clean
+
+run: $(VENV)/.installed
+	@$(BIN)/biggraph up --demo
+
+test: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.bench
+
+quality: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.quality
+
+# Locks hold versions and hashes, no addresses: pip takes the files from whatever index it is set up for.
+lock: $(VENV)/.installed-dev
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-header --quiet --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --group dev --constraint requirements.lock --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info[:2] <= (3, 13) else "BigGraph needs Python 3.11 to 3.13; set PYTHON.")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
