@@ -1,6 +1,6 @@
 """Citation markers in text that a model streams. The server owns them: `[n]` stays if n is a source of this turn.
 
-Models write markers in many ways: `[1]`, `[1, 2]`, `【1】`, `［1］`, `[^1]`, `[source 1]`. All become `[1]` or `[1][2]`.
+Models write markers in many ways: `[1]`, `[1, 2]`, `【1】`, `［1］`, `[^1]`, `[source 1]`. All become `[1]`, `[1][2]`.
 Not markers are brackets in code, and numbers of four digits or more, which are years (国发[2024]5号) and not sources.
 """
 

@@ -1,0 +1,104 @@
+"""An answer without a language model: the sentences of the best passages that fit the question, word for word."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.agent.passages import Passage
+from app.agent.sentences import sentence_spans, shown
+from app.ports.vector_index import Vectors
+from app.terms import index_terms, query_terms
+
+MOST_SENTENCES = 3
+MOST_CANDIDATES = 24
+"""Sentences that are compared with the question by their vectors."""
+READ_PASSAGES = 4
+_CLEARLY_BEST = 0.12
+"""A passage whose cosine is lower than the best one's by more than half of this adds no sentences (e5 is narrow)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    passage: Passage
+    start: int
+    end: int
+    overlap: float = 0.0
+    """Share of the question's terms that it holds, rare ones counting more, in [0, 1]."""
+
+    @property
+    def text(self) -> str:
+        return shown(self.passage.text[self.start : self.end])
+
+
+def candidate_sentences(question: str, passages: Sequence[Passage]) -> list[Sentence]:
+    """Sentences of the first passages with their overlap, at most `MOST_CANDIDATES`: the best, or else the first.
+
+    A term of a heading counts half for the sentences under it: "Refunds" above "Within 30 days." is part of the sense.
+    """
+    sentences = [
+        Sentence(passage, start, end)
+        for passage in passages[:READ_PASSAGES]
+        for start, end in sentence_spans(passage.text)
+    ]
+    held = [set(index_terms(sentence.text)) for sentence in sentences]
+    weights = _weights(set(query_terms(question)), held)
+    headings = {
+        passage.number: set(index_terms(" ".join(passage.heading_path))) for passage in passages[:READ_PASSAGES]
+    }
+    total = sum(weights.values()) or 1.0
+    scored = [
+        Sentence(
+            sentence.passage,
+            sentence.start,
+            sentence.end,
+            sum(
+                weight * (1.0 if term in terms else 0.5 if term in headings[sentence.passage.number] else 0.0)
+                for term, weight in weights.items()
+            )
+            / total,
+        )
+        for sentence, terms in zip(sentences, held, strict=True)
+    ]
+    return sorted(scored, key=lambda sentence: -sentence.overlap)[:MOST_CANDIDATES]
+
+
+def _weights(asked: set[str], held: Sequence[set[str]]) -> Mapping[str, float]:
+    """log(1 + N / df) of each asked term over the sentences; terms that none holds weigh as if one did."""
+    frequency = Counter(term for terms in held for term in terms & asked)
+    return {term: math.log(1 + len(held) / max(1, frequency[term])) for term in asked}
+
+
+def choose(
+    sentences: Sequence[Sentence], question: Vectors | None = None, vectors: Vectors | None = None
+) -> list[Sentence]:
+    """The sentences of the answer, in reading order: passages by their rank, sentences as they stand in the text.
+
+    `vectors` (one row a sentence, of length 1) and `question`, where given, count as much as shared terms: an English
+    question shares none with a Chinese text. Without them and without shared terms, the first passage speaks.
+    """
+    if not sentences:
+        return []
+    scores = np.array([sentence.overlap for sentence in sentences])
+    if question is not None and vectors is not None:
+        similarity = vectors @ question
+        spread = max(float(similarity.max() - similarity.min()), _CLEARLY_BEST / 2)
+        scores = scores + (similarity - similarity.max()) / spread + 1
+    scores = scores - [0.02 * (sentence.passage.number - 1) for sentence in sentences]
+    best = float(scores.max())
+    chosen: list[Sentence] = []
+    seen: list[set[str]] = []
+    for index in np.argsort(-scores, kind="stable"):
+        if len(chosen) == MOST_SENTENCES or scores[index] < 0.6 * best:
+            break
+        terms = set(index_terms(sentences[index].text))
+        if not any(_alike(terms, other) for other in seen):
+            chosen.append(sentences[index])
+            seen.append(terms)
+    return sorted(chosen, key=lambda sentence: (sentence.passage.number, sentence.start))
+
+
+def _alike(one: set[str], other: set[str]) -> bool:
+    return len(one & other) > 0.8 * max(1, min(len(one), len(other)))

@@ -1,0 +1,68 @@
+"""Answers with sentences of the documents, or says that there are none."""
+
+import asyncio
+from typing import Any
+
+import structlog
+from langgraph.runtime import Runtime
+
+from app.agent import events
+from app.agent.citations import reference
+from app.agent.extractive import Sentence, candidate_sentences, choose
+from app.agent.language import language_of
+from app.agent.notices import Notice, not_found_sentence, sentence
+from app.agent.relevance import Relevance
+from app.agent.rendering import place
+from app.agent.state import AgentState, Turn
+from app.core.errors import EngineRejected, EngineUnavailable
+from app.models import AnswerKind
+
+log = structlog.get_logger()
+
+EMBEDDING_SECONDS = 2.0
+"""How long the vectors of sentences are waited for; behind an ingestion it may take longer, and terms must do."""
+
+
+async def extract(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
+    """Says the best sentences, each with its citation. A notice says why no model speaks."""
+    turn, draft = runtime.context, runtime.context.draft
+    chosen = await _choose(state["query"], turn) if state["relevance"] == Relevance.STRONG else []
+    if not chosen:
+        return await decline(state, runtime)
+    notice = Notice(state["notice"]) if state["notice"] else Notice.NO_MODEL
+    draft.kind, draft.notice = AnswerKind.EXTRACTIVE, notice
+    opening = sentence(notice, language_of(state["question"]))
+    draft.say(opening)
+    runtime.stream_writer(events.delta(opening))
+    for index, one in enumerate(chosen):
+        draft.citations.append(reference(one.passage, one.start, one.end))
+        draft.content += f"\n\n{place(index)} [{one.passage.number}]"
+        runtime.stream_writer(events.delta(f"\n\n{one.text} [{one.passage.number}]"))
+    return {"kind": draft.kind.value, "notice": notice.value, "citations": draft.citations}
+
+
+async def decline(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
+    """Says that the documents don't hold an answer, and cites nothing."""
+    draft = runtime.context.draft
+    configured = bool(runtime.context.parts.chat_models.names)
+    text = not_found_sentence(language_of(state["question"]), model_configured=configured)
+    draft.kind, draft.notice = AnswerKind.NOT_FOUND, Notice.NOT_FOUND
+    draft.say(text)
+    runtime.stream_writer(events.delta(text))
+    return {"kind": draft.kind.value, "notice": draft.notice.value}
+
+
+async def _choose(query: str, turn: Turn) -> list[Sentence]:
+    sentences = candidate_sentences(query, list(turn.passages.values()))
+    if not sentences:
+        return []
+    embedder = turn.parts.embedder
+    try:
+        async with asyncio.timeout(EMBEDDING_SECONDS):
+            question, vectors = await asyncio.gather(
+                embedder.embed_query(query), embedder.embed_passages([one.text for one in sentences])
+            )
+    except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
+        log.warning("sentence_vectors_missing", reason=str(failure) or "too late")
+        return choose(sentences)
+    return choose(sentences, question, vectors)

@@ -1,0 +1,51 @@
+"""What was retrieved in a turn, numbered as the answer cites it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.agent.rendering import ShownChunk
+from app.retrieval.schemas import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A retrieved chunk. Its text is data: it goes into prompts between delimiters and into quotes, nowhere else."""
+
+    number: int
+    """From 1, in the order of retrieval."""
+    chunk_id: UUID
+    document_id: UUID
+    document_name: str
+    ordinal: int
+    page: int | None
+    heading_path: tuple[str, ...]
+    text: str
+    dense: float | None
+    """Cosine similarity with the question; None where the vectors could not be asked or lack it."""
+    matched_terms: frozenset[str]
+    """Terms of the question that the chunk, its title or its headings hold."""
+
+    @classmethod
+    def of(cls, number: int, hit: Hit) -> "Passage":
+        return cls(
+            number=number,
+            chunk_id=hit.chunk_id,
+            document_id=hit.document_id,
+            document_name=hit.document_name,
+            ordinal=hit.ordinal,
+            page=hit.page,
+            heading_path=tuple(hit.heading_path),
+            text=hit.text,
+            dense=hit.scores.dense,
+            matched_terms=frozenset(hit.matched_terms),
+        )
+
+    @property
+    def shown(self) -> ShownChunk:
+        return ShownChunk(
+            document_name=self.document_name, page=self.page, heading_path=list(self.heading_path), text=self.text
+        )
+
+
+Passages = Mapping[int, Passage]
