@@ -3,6 +3,7 @@
 Imports nothing of either engine.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ LAYOUT_VERSION = "1"
 LONGEST_TERM = 255
 """In characters: the `whitespace` tokenizer of Lucene cuts what is longer."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -32,16 +34,17 @@ def entry_key(scope: TenantScope, chunk_id: UUID) -> str:
 def joined_terms(terms: Sequence[str]) -> str:
     """A text that a whitespace tokenizer cuts into exactly these terms. `EngineRejected` if there is none."""
     for term in terms:
-        if not term or len(term) > LONGEST_TERM or term.split() != [term]:
+        if not term or len(term) > LONGEST_TERM or term.split() != [term] or _SURROGATE.search(term):
             raise EngineRejected(
-                "A term must be 1 to 255 characters without white space.", code="wrong_term", length=len(term)
+                "A term must be 1 to 255 characters of Unicode without white space.", code="wrong_term"
             )
     return " ".join(terms)
 
 
 def weighted_terms(terms: Sequence[str]) -> dict[str, int]:
-    """Distinct terms in order with how often each is given, bounded."""
-    return dict(islice(Counter(terms).items(), MAX_QUERY_TERMS))
+    """Distinct terms in order with how often each is given, bounded. What no index can hold is left out."""
+    distinct = ((term, weight) for term, weight in Counter(terms).items() if term and not _SURROGATE.search(term))
+    return dict(islice(distinct, MAX_QUERY_TERMS))
 
 
 def microseconds(moment: datetime) -> int:

@@ -1,5 +1,5 @@
 """The embedded text index: Tantivy in the process, over a folder."""
 
-from app.adapters.tantivy.index import TantivyTextIndex
+from app.adapters.tantivy.index import TantivyIndex
 
-__all__ = ["TantivyTextIndex"]
+__all__ = ["TantivyIndex"]

@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 _SCAN_SLICE = 2_000
 
 
-class TantivyTextIndex:
+class TantivyIndex:
     """A text index in `folder`. Only one process may have it open.
 
     `analyzer_version` says which tokenizer made the terms: each version has a folder of its own inside.

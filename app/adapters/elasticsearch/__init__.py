@@ -1,0 +1,5 @@
+"""The text index on an Elasticsearch server, version 8 or 9."""
+
+from app.adapters.elasticsearch.index import ElasticsearchIndex
+
+__all__ = ["ElasticsearchIndex"]
