@@ -38,10 +38,12 @@ class Shelf:
             session.add(Tenant(id=scope.tenant_id, name="Shelf"))
         return cls(parts, scope)
 
-    async def retrieve(self, query: str, **request: Any) -> RetrievalResult:
-        return await Retriever(self.parts).retrieve(self.scope, RetrieveRequest(query=query, **request))
+    async def retrieve(self, query: str, **request: object) -> RetrievalResult:
+        return await Retriever(self.parts).retrieve(
+            self.scope, RetrieveRequest.model_validate({"query": query, **request})
+        )
 
-    async def knowledge_base(self, **retrieval: Any) -> UUID:
+    async def knowledge_base(self, **retrieval: object) -> UUID:
         kb_id = new_id()
         row = KnowledgeBase(
             id=kb_id, tenant_id=self.scope.tenant_id, name=str(kb_id), settings={"retrieval": retrieval}
@@ -151,7 +153,7 @@ class Shelf:
         async with self.parts.database.write(self.scope) as session:
             await session.execute(delete(Chunk).where(Chunk.id.in_(ids)))
 
-    async def change(self, kind: type[Any], row_id: UUID, **values: Any) -> None:
+    async def change(self, kind: type[Any], row_id: UUID, **values: object) -> None:
         async with self.parts.database.write(self.scope) as session:
             await session.execute(update(kind).where(kind.id == row_id).values(**values))
 
