@@ -21,8 +21,8 @@ from app.adapters.embedded.valkey import EmbeddedValkey
 from app.adapters.embedding.local import LocalEmbedder
 from app.adapters.embedding.openai import OpenAIEmbedder
 from app.adapters.llm.openai import OpenAIChatModels
-from app.adapters.qdrant.index import QdrantIndex
-from app.adapters.qdrant_edge.index import QdrantEdgeIndex
+from app.adapters.qdrant.index import QdrantVectorIndex
+from app.adapters.qdrant_edge.index import EdgeVectorIndex
 from app.adapters.redis.cache import RedisCache
 from app.adapters.rerank.http import HttpReranker
 from app.adapters.tantivy.index import TantivyIndex
@@ -32,12 +32,14 @@ from app.core.ledger import Ledger
 from app.core.outbox import Outbox
 from app.core.schema import migrate, verify_schema
 from app.core.settings import Settings
+from app.parsing.sandbox import start_sandbox, stop_sandbox
 from app.ports.blob_store import BlobStore
 from app.ports.embedder import Embedder
 from app.ports.parts import Parts
 from app.ports.reranker import Reranker
 from app.ports.text_index import TextIndex
 from app.ports.vector_index import VectorIndex, VectorSpace
+from app.terms import ANALYZER_VERSION
 
 log = structlog.get_logger()
 
@@ -75,7 +77,8 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             opened.append(reranker)
         for part in opened:
             stack.push_async_callback(part.close)
-        await asyncio.gather(*(part.open() for part in opened))
+        stack.push_async_callback(stop_sandbox)
+        await asyncio.gather(start_sandbox(), *(part.open() for part in opened))
         outbox = Outbox(database, broker)
         ledger = Ledger(database, outbox, lease_seconds=settings.lease_seconds, max_attempts=settings.max_attempts)
         log.info("ready", embedded=settings.embedded, seconds=round(time.monotonic() - started, 2))
@@ -153,16 +156,16 @@ def _embedder(settings: Settings) -> Embedder:
 def _vectors(settings: Settings, space: VectorSpace) -> VectorIndex:
     if settings.qdrant_url:
         api_key = settings.qdrant_api_key.get_secret_value() or None
-        return QdrantIndex(settings.qdrant_url, space, api_key=api_key, prefix=f"{settings.index_prefix}-")
-    return QdrantEdgeIndex(settings.data_dir / "vectors", space)
+        return QdrantVectorIndex(settings.qdrant_url, space, api_key=api_key, prefix=f"{settings.index_prefix}-")
+    return EdgeVectorIndex(settings.data_dir / "vectors", space)
 
 
 def _texts(settings: Settings) -> TextIndex:
     url = settings.elasticsearch_url.get_secret_value()
     if url:
         api_key = settings.elasticsearch_api_key.get_secret_value() or None
-        return ElasticsearchIndex(url, api_key=api_key, prefix=settings.index_prefix)
-    return TantivyIndex(settings.data_dir / "terms")
+        return ElasticsearchIndex(url, analyzer_version=ANALYZER_VERSION, api_key=api_key, prefix=settings.index_prefix)
+    return TantivyIndex(settings.data_dir / "terms", analyzer_version=ANALYZER_VERSION)
 
 
 def _blobs(settings: Settings) -> BlobStore:

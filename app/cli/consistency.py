@@ -1,8 +1,7 @@
 """`verify` and `repair`: through the API for your own tenant, or over all tenants where the engines can be opened."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich import print as show
@@ -10,16 +9,10 @@ from rich import print as show
 from app.cli.client import open_api
 from app.core.scope import PrincipalKind, Role, TenantScope
 from app.core.settings import Settings
-from app.ingestion import reconciler
-from app.ingestion.consistency_router import Consistency
-from app.ingestion.reconciler import TenantReport
-from app.ports.parts import Parts
-from app.runtime import open_parts
 
 AllTenants = Annotated[
     bool, typer.Option("--all", help="Every tenant, without the API: for servers, or while nothing embedded runs.")
 ]
-Check = Callable[[Parts, TenantScope], Awaitable[TenantReport]]
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 def verify(all_tenants: AllTenants = False) -> None:
     """Compares what the three stores hold. Exit code 1 where they differ."""
-    reports = asyncio.run(_each_tenant(reconciler.verify)) if all_tenants else [_call("GET", "/v1/consistency")]
+    reports = asyncio.run(_each_tenant("verify")) if all_tenants else [_call("GET", "/v1/consistency")]
     _tell(reports)
     if not all(report["clean"] for report in reports):
         raise typer.Exit(1)
@@ -37,7 +30,7 @@ def verify(all_tenants: AllTenants = False) -> None:
 
 def repair(all_tenants: AllTenants = False) -> None:
     """Mends what differs, and tells what was found."""
-    _tell(asyncio.run(_each_tenant(reconciler.repair)) if all_tenants else [_call("POST", "/v1/consistency:repair")])
+    _tell(asyncio.run(_each_tenant("repair")) if all_tenants else [_call("POST", "/v1/consistency:repair")])
 
 
 def _call(method: str, path: str) -> dict[str, Any]:
@@ -46,7 +39,13 @@ def _call(method: str, path: str) -> dict[str, Any]:
         return answer
 
 
-async def _each_tenant(check: Check) -> list[dict[str, Any]]:
+async def _each_tenant(what: Literal["verify", "repair"]) -> list[dict[str, Any]]:
+    # Imported here: the engines take a second to import, which commands that are mere clients must not wait for.
+    from app.ingestion import reconciler  # noqa: PLC0415
+    from app.ingestion.consistency_router import Consistency  # noqa: PLC0415
+    from app.runtime import open_parts  # noqa: PLC0415
+
+    check = reconciler.verify if what == "verify" else reconciler.repair
     reports = []
     async with open_parts(Settings()) as parts:
         for tenant_id in await reconciler.tenant_ids(parts):

@@ -9,7 +9,12 @@ from rich.console import Console
 from app.cli import account, consistency, documents, questions, server
 from app.core.errors import BigGraphError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Knowledge bases: documents in, cited answers out.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Knowledge bases: documents in, cited answers out.",
+)
 for module in (server, account, documents, questions, consistency):
     module.register(app)
 

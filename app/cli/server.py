@@ -14,10 +14,8 @@ from rich.console import Console
 
 from app.core.errors import BigGraphError
 from app.core.logging import configure_logging
-from app.core.schema import migrate as migrate_database
 from app.core.settings import Settings
 from app.demo.load import Demo, load_demo
-from app.main import create_app
 
 console = Console()
 GRACE_SECONDS = 10
@@ -50,6 +48,8 @@ def migrate() -> None:
             "Set DATABASE_OWNER_URL and DATABASE_URL. The embedded database migrates itself at start.",
             code="nothing_to_migrate",
         )
+    from app.core.schema import migrate as migrate_database  # noqa: PLC0415 - see `_serve`
+
     asyncio.run(migrate_database(owner, application))
     console.print("The database is at the newest revision.")
 
@@ -82,6 +82,9 @@ class _Server(uvicorn.Server):
 
 
 async def _serve(settings: Settings, listener: socket.socket, *, demo: bool) -> None:
+    # Imported here: the engines take a second to import, which commands that are mere clients must not wait for.
+    from app.main import create_app  # noqa: PLC0415
+
     app = create_app(settings)
     host, port = listener.getsockname()[:2]
     url = settings.base_url or f"http://{f'[{host}]' if ':' in host else host}:{port}"

