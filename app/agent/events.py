@@ -1,6 +1,8 @@
 """What a run tells while it goes on. Each event is a JSON object with a `type`."""
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
 
 from app.agent.rendering import Citation
 

@@ -7,7 +7,7 @@ put in when the answer is read. So what was deleted since is not shown, and need
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import NotRequired, TypedDict
+from typing_extensions import NotRequired, TypedDict
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -68,9 +68,9 @@ def place(index: int) -> str:
     return f"\ue000{index}\ue001"
 
 
-def without_places(text: str) -> str:
-    """Text of a model without the two characters that mark places."""
-    return text.replace("\ue000", "").replace("\ue001", "")
+def storable(text: str) -> str:
+    """Text of a model without the two characters that mark places, and without what Postgres and UTF-8 don't take."""
+    return re.sub("[\0\ue000\ue001\ud800-\udfff]", "", text)
 
 
 def render_citation(
@@ -113,8 +113,7 @@ def _withhold(content: str, references: Sequence[CitationReference], deleted: Co
     for group in MARKER_GROUP.finditer(content):
         words, end_of_group = content[end : group.start()], group.end()
         if gone & {int(number) for number in re.findall(r"\d+", group.group())} and not PLACE.search(words):
-            lead = words[: len(words) - len(words.lstrip())]
-            words = f"{lead}{removed}"
+            words = re.sub(r"\S(?:.*\S)?", lambda _: removed, words, count=1, flags=re.DOTALL)
         kept.append(words + group.group())
         end = end_of_group
     tail = content[end:]

@@ -6,10 +6,12 @@ which ends with the run, so that a deleted document leaves no copy behind.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
+
+from typing_extensions import TypedDict
 
 from app.agent.passages import Passage
-from app.agent.rendering import CitationReference, without_places
+from app.agent.rendering import CitationReference, storable
 from app.core.scope import TenantScope
 from app.models import AnswerKind
 from app.ports.chat_models import ChatMessage, TokenUsage
@@ -55,8 +57,11 @@ class Draft:
     degraded: list[str] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
 
-    def say(self, text: str) -> None:
-        self.content += without_places(text)
+    def say(self, text: str) -> str:
+        """Adds words of the answer; what has been added."""
+        said = storable(text)
+        self.content += said
+        return said
 
 
 @dataclass(slots=True)

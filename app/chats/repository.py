@@ -1,12 +1,12 @@
 """All SQL of sessions and messages: narrowed to one person, and by row-level security to the tenant."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from sqlalchemy import delete, func, or_, select, update
 
+from app.agent.rendering import ShownChunk
 from app.core.database import ReadSession, WriteSession
 from app.core.pagination import PageRequest
 from app.models import ChatSession, Chunk, Document, KnowledgeBase, Message
@@ -48,7 +48,7 @@ async def claim(
             ChatSession.user_id == user_id,
             or_(ChatSession.answering.is_(None), ChatSession.answering_until < func.now()),
         )
-        .values(answering=answer_id, answering_until=func.now() + lease, revision=ChatSession.revision + 1)
+        .values(answering=answer_id, answering_until=func.now() + lease)
         .returning(ChatSession)
     )
 
@@ -89,17 +89,7 @@ async def latest_messages(session: ReadSession, session_id: UUID, limit: int) ->
     return list(await session.scalars(query))[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class CitedChunk:
-    """What can be shown of a chunk now."""
-
-    document_name: str
-    page: int | None
-    heading_path: list[str]
-    text: str
-
-
-async def cited_chunks(session: ReadSession, chunk_ids: Collection[UUID]) -> dict[UUID, CitedChunk]:
+async def cited_chunks(session: ReadSession, chunk_ids: Collection[UUID]) -> dict[UUID, ShownChunk]:
     """Those of the chunks that may still be read: of the active generation of a live document, and enabled."""
     if not chunk_ids:
         return {}
@@ -115,7 +105,10 @@ async def cited_chunks(session: ReadSession, chunk_ids: Collection[UUID]) -> dic
             KnowledgeBase.deleted_at.is_(None),
         )
     )
-    return {row.id: CitedChunk(row.name, row.page, row.heading_path, row.text) for row in rows}
+    return {
+        row.id: ShownChunk(document_name=row.name, page=row.page, heading_path=row.heading_path, text=row.text)
+        for row in rows
+    }
 
 
 async def live_documents(session: ReadSession, document_ids: Collection[UUID]) -> dict[UUID, str]:

@@ -1,15 +1,50 @@
 """`/v1/ask` and `/v1/sessions`."""
 
+from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Header
+from sse_starlette import EventSourceResponse
 
 from app.chats import service
-from app.chats.schemas import SessionIn, SessionOut, SessionPatch
+from app.chats.answering import SessionAnswer
+from app.chats.asking import answer_of, ask
+from app.chats.schemas import AnswerOut, AskIn, MessageIn, MessageOut, SessionIn, SessionOut, SessionPatch
+from app.chats.streaming import event_stream, in_own_task
 from app.core.pagination import Page, Paging, encode_cursor
-from app.identity.access import Reading, Viewer, Writing
+from app.identity.access import PartsDep, Reading, Viewer, Writing
 
 router = APIRouter(prefix="/v1", tags=["chats"])
+
+Accept = Annotated[str, Header(description="`text/event-stream` for events while the answer is made.")]
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The answer; or, for `Accept: text/event-stream`, events with an `id` and JSON `data` whose "
+        "`type` is step, delta, citation, usage, error or done.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+}
+
+
+def wants_events(accept: str) -> bool:
+    return any(part.split(";")[0].strip().lower() == "text/event-stream" for part in accept.split(","))
+
+
+@router.post("/ask", response_model=AnswerOut, responses=STREAM)
+async def ask_once(
+    body: AskIn, scope: Viewer, parts: PartsDep, accept: Accept = "application/json"
+) -> AnswerOut | EventSourceResponse:
+    """Answers one question from documents. Nothing is kept of it."""
+    run = await ask(parts, scope, body)
+    if wants_events(accept):
+
+        async def done() -> dict[str, Any]:
+            return answer_of(run).model_dump(mode="json", exclude={"answer", "citations", "steps"})
+
+        return event_stream(run.events(), done)
+    async for _ in run.events():
+        pass
+    return answer_of(run)
 
 
 @router.post("/sessions", status_code=201)
@@ -35,5 +70,33 @@ async def change_session(session_id: UUID, body: SessionPatch, scope: Viewer, se
 
 
 @router.delete("/sessions/{session_id}", status_code=204)
-async def delete_session(session_id: UUID, scope: Viewer, session: Writing) -> None:
-    await service.delete(session, scope, session_id)
+async def delete_session(session_id: UUID, scope: Viewer, session: Writing, parts: PartsDep) -> None:
+    await service.delete(session, scope, parts.cache, session_id)
+
+
+@router.get("/sessions/{session_id}/messages")
+async def list_messages(
+    session_id: UUID, paging: Paging, scope: Viewer, session: Reading, parts: PartsDep
+) -> Page[MessageOut]:
+    """Questions and answers, the oldest first. Quotes are shown as far as their documents are still there."""
+    rows = await service.messages(session, scope, parts.cache, session_id, paging)
+    items = rows[: paging.limit]
+    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+
+
+@router.post("/sessions/{session_id}/messages", status_code=201, response_model=MessageOut, responses=STREAM)
+async def post_message(
+    session_id: UUID, body: MessageIn, scope: Viewer, parts: PartsDep, accept: Accept = "application/json"
+) -> MessageOut | EventSourceResponse:
+    """Asks in a session, and gives the answer. One at a time: 409 while another is being made."""
+    answer = await SessionAnswer.begin(parts, scope, session_id, body)
+    if wants_events(accept):
+
+        async def done() -> dict[str, Any]:
+            message = await answer.message()
+            return message.model_dump(mode="json", exclude={"content", "citations", "steps"})
+
+        return event_stream(answer.events(), done)
+    async for _ in in_own_task(answer.events()):
+        pass
+    return await answer.message()

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from app.chats import repository
-from app.chats.schemas import SessionIn, SessionPatch
+from app.chats.conversation import Conversation, drop_copy, shown_messages
+from app.chats.schemas import MessageOut, SessionIn, SessionPatch
 from app.core.database import ReadSession, WriteSession
 from app.core.errors import NotFound
 from app.core.ids import new_id
@@ -12,6 +13,7 @@ from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
 from app.knowledge_bases import service as knowledge_bases
 from app.models import ChatSession
+from app.ports.cache import Cache
 
 
 async def create(session: WriteSession, scope: TenantScope, body: SessionIn) -> ChatSession:
@@ -56,16 +58,41 @@ async def change(session: WriteSession, scope: TenantScope, session_id: UUID, bo
     return chat
 
 
-async def delete(session: WriteSession, scope: TenantScope, session_id: UUID) -> None:
+async def delete(session: WriteSession, scope: TenantScope, cache: Cache, session_id: UUID) -> None:
     """Removes a session with its messages and checkpoints. An answer in the making is not kept."""
     if not await repository.remove(session, scope.principal_id, session_id):
         raise not_found(session_id)
+    session.after_commit(lambda: drop_copy(cache, scope.tenant_id, session_id))
+
+
+async def messages(
+    session: ReadSession, scope: TenantScope, cache: Cache, session_id: UUID, request: PageRequest
+) -> list[MessageOut]:
+    """In order; one more than asked for where there is one."""
+    chat = await get(session, scope, session_id)
+    return await shown_messages(session, await Conversation(cache, session, chat).page(request.after, request.limit))
 
 
 async def require_knowledge_bases(session: ReadSession, kb_ids: Sequence[UUID]) -> None:
     """Raises `NotFound` unless all of them may be asked."""
     for kb_id in dict.fromkeys(kb_ids):
         await knowledge_bases.get(session, kb_id)
+
+
+async def still_there(session: ReadSession, kb_ids: Sequence[UUID]) -> list[UUID]:
+    """Those of a session's knowledge bases that are left. Raises `NotFound` where there were some and none is left."""
+    left: list[UUID] = []
+    for kb_id in kb_ids:
+        try:
+            await knowledge_bases.get(session, kb_id)
+        except NotFound:
+            continue
+        left.append(kb_id)
+    if kb_ids and not left:
+        raise NotFound(
+            "The knowledge bases of this session are deleted. Give it others by PATCH.", code="knowledge_base_not_found"
+        )
+    return left
 
 
 def not_found(session_id: UUID) -> NotFound:

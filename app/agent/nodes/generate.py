@@ -32,10 +32,9 @@ async def generate(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
     messages = build_messages(state["question"], given, turn.history)
 
     def say(text: str) -> None:
-        text = text if draft.content else text.lstrip()
-        if text:
-            draft.say(text)
-            runtime.stream_writer(events.delta(text))
+        said = draft.say(text if draft.content else text.lstrip())
+        if said:
+            runtime.stream_writer(events.delta(said))
 
     notice: Notice | None = None
     try:

@@ -1,0 +1,79 @@
+"""Events of a run as Server-Sent Events."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from app.agent import events
+from app.agent.events import Event
+from app.core.errors import BigGraphError
+
+HEARTBEAT_SECONDS = 15
+STORING_SECONDS = 20
+"""How long a run that was called off may take to store what it has."""
+
+Done = Callable[[], Awaitable[dict[str, Any]]]
+
+
+def event_stream(run: AsyncGenerator[Event], done: Done) -> EventSourceResponse:
+    """Sends the events of `run`, then `done` with what that gives. A caller that leaves ends the run."""
+    return EventSourceResponse(_numbered(run, done), ping=HEARTBEAT_SECONDS, ping_message_factory=_heartbeat)
+
+
+def _heartbeat() -> ServerSentEvent:
+    return ServerSentEvent(comment="alive")
+
+
+async def _numbered(run: AsyncGenerator[Event], done: Done) -> AsyncGenerator[ServerSentEvent]:
+    number = 0
+    async with aclosing(_with_end(run, done)) as told:
+        async for event in told:
+            number += 1
+            data = json.dumps({"type": event["type"], **event["data"]}, ensure_ascii=False, separators=(",", ":"))
+            yield ServerSentEvent(data=data, id=str(number))
+
+
+async def _with_end(run: AsyncGenerator[Event], done: Done) -> AsyncGenerator[Event]:
+    try:
+        async with aclosing(in_own_task(run)) as told:
+            async for event in told:
+                yield event
+        last = await done()
+    except BigGraphError as error:
+        # The answer's status line has been sent, so the problem comes as an event.
+        yield events.error(error.error_code, error.detail)
+        last = {"status": "failed"}
+    yield Event(type="done", data=last)
+
+
+async def in_own_task(run: AsyncGenerator[Event]) -> AsyncGenerator[Event]:
+    """Walks `run` in a task of its own, which is cancelled when the reader stops early.
+
+    The server cancels the reader again and again once a caller has left; the task is cancelled once, so what it awaits
+    while it stores the unfinished answer is left in peace.
+    """
+    queue: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    async def walk() -> None:
+        try:
+            async with aclosing(run):
+                async for event in run:
+                    queue.put_nowait(event)
+        finally:
+            queue.put_nowait(None)
+
+    task = asyncio.create_task(walk())
+    try:
+        while (event := await queue.get()) is not None:
+            yield event
+        await task
+    finally:
+        if not task.done():
+            task.cancel()
+        with anyio.move_on_after(STORING_SECONDS, shield=True):
+            await asyncio.wait({task})

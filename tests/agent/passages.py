@@ -1,0 +1,21 @@
+"""Passages as a retrieval would give them."""
+
+from app.agent.passages import Passage
+from app.core.ids import new_id
+from app.terms import index_terms, query_terms
+
+
+def passage(number: int, text: str, *, question: str = "", dense: float | None = None, heading: str = "") -> Passage:
+    held = set(index_terms(f"{heading}\n{text}"))
+    return Passage(
+        number=number,
+        chunk_id=new_id(),
+        document_id=new_id(),
+        document_name=f"document {number}.md",
+        ordinal=0,
+        page=number,
+        heading_path=(heading,) if heading else (),
+        text=text,
+        dense=dense,
+        matched_terms=frozenset(held & set(query_terms(question))) if question else frozenset(),
+    )
