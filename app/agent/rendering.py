@@ -7,10 +7,10 @@ put in when the answer is read. So what was deleted since is not shown, and need
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing_extensions import NotRequired, TypedDict
 from uuid import UUID
 
 from pydantic import BaseModel, Field
+from typing_extensions import TypedDict  # typing's is refused by pydantic before Python 3.12
 
 from app.agent.language import Language, language_of
 from app.agent.markers import MARKER_GROUP
@@ -28,7 +28,6 @@ class CitationReference(TypedDict):
     document_id: str
     start: int
     end: int
-    generation: NotRequired[int]
 
 
 class Span(BaseModel):

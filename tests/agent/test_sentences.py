@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,7 +45,7 @@ def test_a_text_without_an_end_is_cut() -> None:
 def test_spans_are_in_order_and_hold_every_letter(text: str) -> None:
     spans = sentence_spans(text)
     assert all(start < end for start, end in spans)
-    assert all(one[1] <= other[0] for one, other in zip(spans, spans[1:], strict=False))
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
     left = list(text)
     for start, end in reversed(spans):
         del left[start:end]
