@@ -1,4 +1,9 @@
-"""Composition root: builds every engine and client from the settings. The only place that knows adapters."""
+"""Composition root: builds every engine and client from the settings. The only place that knows adapters.
+
+An adapter of which there are several is imported where it is chosen: the clients of servers that are not configured
+would cost more than half of the time that a start takes.
+"""
+# ruff: noqa: PLC0415
 
 import asyncio
 import fcntl
@@ -15,17 +20,9 @@ import structlog
 
 from app.adapters.blobs.store import ObjectBlobStore
 from app.adapters.celery.broker import CeleryBroker, create_celery
-from app.adapters.elasticsearch.index import ElasticsearchIndex
 from app.adapters.embedded.postgres import DatabaseUrls, EmbeddedPostgres
 from app.adapters.embedded.valkey import EmbeddedValkey
-from app.adapters.embedding.local import LocalEmbedder
-from app.adapters.embedding.openai import OpenAIEmbedder
-from app.adapters.llm.openai import OpenAIChatModels
-from app.adapters.qdrant.index import QdrantVectorIndex
-from app.adapters.qdrant_edge.index import EdgeVectorIndex
 from app.adapters.redis.cache import RedisCache
-from app.adapters.rerank.http import HttpReranker
-from app.adapters.tantivy.index import TantivyIndex
 from app.core.database import Database
 from app.core.errors import BigGraphError
 from app.core.ledger import Ledger
@@ -34,6 +31,7 @@ from app.core.schema import migrate, verify_schema
 from app.core.settings import Settings
 from app.parsing.sandbox import start_sandbox, stop_sandbox
 from app.ports.blob_store import BlobStore
+from app.ports.chat_models import ChatModels
 from app.ports.embedder import Embedder
 from app.ports.parts import Parts
 from app.ports.reranker import Reranker
@@ -143,6 +141,8 @@ async def _redis(settings: Settings, stack: AsyncExitStack) -> tuple[str, str]:
 
 def _embedder(settings: Settings) -> Embedder:
     if settings.embedding_url:
+        from app.adapters.embedding.openai import OpenAIEmbedder
+
         return OpenAIEmbedder(
             settings.embedding_url,
             settings.embedding_model,
@@ -150,21 +150,31 @@ def _embedder(settings: Settings) -> Embedder:
             max_tokens=settings.embedding_max_tokens,
             api_key=settings.embedding_api_key.get_secret_value(),
         )
+    from app.adapters.embedding.local import LocalEmbedder
+
     return LocalEmbedder(settings.data_dir / "models", threads=settings.embedding_threads or os.cpu_count() or 1)
 
 
 def _vectors(settings: Settings, space: VectorSpace) -> VectorIndex:
     if settings.qdrant_url:
+        from app.adapters.qdrant.index import QdrantVectorIndex
+
         api_key = settings.qdrant_api_key.get_secret_value() or None
         return QdrantVectorIndex(settings.qdrant_url, space, api_key=api_key, prefix=f"{settings.index_prefix}-")
+    from app.adapters.qdrant_edge.index import EdgeVectorIndex
+
     return EdgeVectorIndex(settings.data_dir / "vectors", space)
 
 
 def _texts(settings: Settings) -> TextIndex:
     url = settings.elasticsearch_url.get_secret_value()
     if url:
+        from app.adapters.elasticsearch.index import ElasticsearchIndex
+
         api_key = settings.elasticsearch_api_key.get_secret_value() or None
         return ElasticsearchIndex(url, analyzer_version=ANALYZER_VERSION, api_key=api_key, prefix=settings.index_prefix)
+    from app.adapters.tantivy.index import TantivyIndex
+
     return TantivyIndex(settings.data_dir / "terms", analyzer_version=ANALYZER_VERSION)
 
 
@@ -172,7 +182,9 @@ def _blobs(settings: Settings) -> BlobStore:
     return ObjectBlobStore(settings.blob_url or (settings.data_dir / "blobs").as_uri())
 
 
-def _chat_models(settings: Settings) -> OpenAIChatModels:
+def _chat_models(settings: Settings) -> ChatModels:
+    from app.adapters.llm.openai import OpenAIChatModels
+
     return OpenAIChatModels(
         settings.llm_url,
         settings.llm_models,
@@ -184,6 +196,8 @@ def _chat_models(settings: Settings) -> OpenAIChatModels:
 def _reranker(settings: Settings) -> Reranker | None:
     if not settings.rerank_url:
         return None
+    from app.adapters.rerank.http import HttpReranker
+
     return HttpReranker(settings.rerank_url, settings.rerank_model, api_key=settings.rerank_api_key.get_secret_value())
 
 

@@ -8,7 +8,8 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 import asyncio
 import hashlib
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from uuid import UUID
@@ -16,7 +17,7 @@ from uuid import UUID
 from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.core.database import WriteSession
-from app.core.errors import Cancelled, EngineRejected, EngineUnavailable
+from app.core.errors import BigGraphError, Cancelled, EngineRejected, EngineUnavailable
 from app.core.ledger import Lease
 from app.ingestion import projection, repository
 from app.ingestion.checkpoints import reached
@@ -80,7 +81,10 @@ class Ingestion:
             original, result = Path(scratch) / "original", Path(scratch) / "parsed.json"
             await self._parts.blobs.fetch(self._scope, subject.generation.blob_key, original)
             reached("fetched")
-            parsed = await parse_file(original, file_name=subject.generation.file_name, limits=limits)
+            async with self._reporting("parse") as progress:
+                parsed = await parse_file(
+                    original, file_name=subject.generation.file_name, limits=limits, progress=progress
+                )
             if not parsed.text.strip():
                 raise parse_failure("no_text")
             await asyncio.to_thread(result.write_text, parsed.model_dump_json(), "utf-8")
@@ -224,6 +228,31 @@ class Ingestion:
     async def _ids_in(self, index: VectorIndex | TextIndex) -> set[UUID]:
         held = index.scan(self._scope, document_id=self._document_id, generation=self._generation)
         return {item.chunk_id async for item in held}
+
+    @asynccontextmanager
+    async def _reporting(self, stage: str) -> AsyncIterator[Callable[[int, int], None]]:
+        """Gives a function that says how far a stage is; the newest is recorded once a second."""
+        latest = recorded = (0, 0)
+
+        def said(done: int, total: int) -> None:
+            nonlocal latest
+            latest = (done, total)
+
+        async def record() -> None:
+            nonlocal recorded
+            while True:
+                await asyncio.sleep(1.0)
+                if latest != recorded:
+                    recorded = latest
+                    await self._progress(stage, *latest)
+
+        recorder = asyncio.create_task(record())
+        try:
+            yield said
+        finally:
+            recorder.cancel()
+            with suppress(asyncio.CancelledError, BigGraphError):  # the next step finds a lost lease itself
+                await recorder
 
     async def _progress(self, stage: str, done: int, total: int | None) -> None:
         begin, end = BEGINS_AT[stage], _ends_at(stage)
