@@ -6,6 +6,7 @@ is seen at once, one made through another within `MAX_AGE_SECONDS`.
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from uuid import UUID
 
 from app.core.database import Database, WriteSession
@@ -19,17 +20,18 @@ MAX_ENTRIES = 10_000
 
 
 class Admission:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
+        self._clock = clock
         self._known: OrderedDict[Principal, tuple[float, Role]] = OrderedDict()
         self._changes = 0
 
     async def scope(self, principal: Principal) -> TenantScope:
         """The scope, with the role of this moment. Raises `NotAuthenticated`; `Unavailable` without Postgres."""
         found = self._known.get(principal)
-        if found is not None and time.monotonic() - found[0] < MAX_AGE_SECONDS:
+        if found is not None and self._clock() - found[0] < MAX_AGE_SECONDS:
             return _scope(principal, found[1])
-        asked_at, changes = time.monotonic(), self._changes
+        asked_at, changes = self._clock(), self._changes
         async with self._database.read(_scope(principal, Role.VIEWER)) as session:
             role = await repository.admitted_role(session, principal)
         if role is None:

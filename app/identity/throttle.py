@@ -8,6 +8,7 @@ import hashlib
 import ipaddress
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -70,13 +71,14 @@ class _Keys:
 class LoginThrottle:
     """Call `admit` before a password is looked at, then `failed` or `succeeded`."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
         self._cache = cache
+        self._clock = clock
         self._local = LocalCounters()
 
     async def admit(self, address: str, email: str) -> None:
         """Counts an attempt. Raises `TooManyRequests` with the seconds until the next window."""
-        keys = _keys(address, email)
+        keys = _keys(address, email, int(self._clock()))
         try:
             admitted = (
                 await self._cache.get(keys.blocked) is None
@@ -98,7 +100,7 @@ class LoginThrottle:
             )
 
     async def failed(self, address: str, email: str) -> None:
-        keys = _keys(address, email)
+        keys = _keys(address, email, int(self._clock()))
         try:
             if await self._cache.increment(keys.address, ttl_seconds=WINDOW_SECONDS) >= SHARED.address:
                 await self._cache.set(keys.blocked, b"1", ttl_seconds=keys.seconds_left)
@@ -106,7 +108,7 @@ class LoginThrottle:
             self._local.increment(keys.address)
 
     async def succeeded(self, address: str, email: str) -> None:
-        keys = _keys(address, email)
+        keys = _keys(address, email, int(self._clock()))
         self._local.delete(keys.pair)
         self._local.delete(keys.email)
         try:
@@ -116,8 +118,8 @@ class LoginThrottle:
             log.warning("login_throttle_local")
 
 
-def _keys(address: str, email: str) -> _Keys:
-    now = int(time.time())
+def _keys(address: str, email: str, now: int) -> _Keys:
+    """`now` in seconds since the epoch."""
     window = now // WINDOW_SECONDS
     network = _network(address)
     return _Keys(
