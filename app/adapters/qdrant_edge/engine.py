@@ -1,4 +1,4 @@
-"""The engine's process: `python -m app.adapters.qdrant_edge.engine SOCKET FOLDER DIMENSIONS`.
+"""The engine's process: `python -m app.adapters.qdrant_edge.engine SOCKET FOLDER DIMENSIONS LOCK_SECONDS`.
 
 Answers calls of `Shard` methods one after another over an inherited socket, as pickled pairs: `(method, arguments)` in,
 `(outcome, value)` out, the first of which tells how opening went. Ends when the other end closes, which the operating
@@ -6,7 +6,6 @@ system does for a killed application too.
 """
 
 import fcntl
-import os
 import signal
 import sys
 import time
@@ -18,15 +17,13 @@ from app.adapters.qdrant_edge.process import DAMAGED, DONE, FAILED, IN_USE
 from app.adapters.qdrant_edge.shard import Shard, ShardFailed
 
 IDLE_SECONDS = 2.0
-LOCK_SECONDS = 15.0
-"""A killed application's engine may still be finishing a call when the next one starts."""
 
 
 def main() -> None:
     # Ctrl-C reaches the whole process group; the application decides when the engine ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     pipe, folder, dimensions = Connection(int(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3])
-    lock = _locked(folder)
+    lock = _locked(folder, float(sys.argv[4]))
     if lock is None:
         pipe.send((IN_USE, None))
         return
@@ -64,16 +61,17 @@ def _outcome(shard: Shard, method: str, arguments: tuple[Any, ...]) -> tuple[str
         return FAILED, str(error)
 
 
-def _locked(folder: Path) -> IO[bytes] | None:
+def _locked(folder: Path, seconds: float) -> IO[bytes] | None:
     """The folder's lock, held until it is closed or the process ends; None if another process keeps it."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = (folder / "lock").open("wb")
-    deadline = time.monotonic() + LOCK_SECONDS
+    deadline = time.monotonic() + seconds
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > deadline or os.getppid() == 1:
+            if time.monotonic() > deadline:
+                lock.close()
                 return None
             time.sleep(0.05)
         else:

@@ -30,9 +30,10 @@ class EdgeVectorIndex:
     survives a killed process. It may not survive a power cut, which `biggraph repair` mends.
     """
 
-    def __init__(self, folder: Path, space: VectorSpace) -> None:
+    def __init__(self, folder: Path, space: VectorSpace, *, lock_seconds: float = 15.0) -> None:
+        """Opening waits `lock_seconds` for another process to let go: a killed one's engine may be finishing a call."""
         self.space = space
-        self._engine = EngineProcess(folder / space.name, space.dimensions)
+        self._engine = EngineProcess(folder / space.name, space.dimensions, lock_seconds)
         self._thread: ThreadPoolExecutor | None = None
 
     @property

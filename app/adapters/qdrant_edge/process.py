@@ -26,9 +26,9 @@ CLOSE_SECONDS = 30.0
 class EngineProcess:
     """Starts the engine when it is needed, and again after it has died."""
 
-    def __init__(self, folder: Path, dimensions: int) -> None:
+    def __init__(self, folder: Path, dimensions: int, lock_seconds: float) -> None:
         self._folder = folder
-        self._dimensions = dimensions
+        self._arguments = [str(folder), str(dimensions), str(lock_seconds)]
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
         self._failure: EngineUnavailable | None = None
@@ -48,14 +48,11 @@ class EngineProcess:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [
-                    sys.executable, "-m", "app.adapters.qdrant_edge.engine",
-                    str(theirs.fileno()), str(self._folder), str(self._dimensions),
-                ],
+                [sys.executable, "-m", "app.adapters.qdrant_edge.engine", str(theirs.fileno()), *self._arguments],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env=os.environ | {"PYTHONPATH": _import_path()},
-            )  # fmt: skip
+            )
         self._pipe = Connection(ours.detach())
         self._failure = None
         self._answered = False
