@@ -26,8 +26,8 @@ def check_office_archive(path: Path, limits: ParseLimits) -> None:
     """Refuses an OOXML archive that expands beyond the limits, lies about sizes, or declares XML entities.
 
     Sizes are first added up as declared, then each member is unpacked in pieces and thrown away, so a bomb costs
-    no memory, and no more time than unpacking `expanded_bytes`. OOXML forbids document type declarations (ECMA-376 part 2,
-    10.2.4), and only they can hold entity bombs.
+    no memory, and no more time than unpacking `expanded_bytes`. OOXML forbids document type declarations (ECMA-376
+    part 2, 10.2.4), and only they can hold entity bombs.
 
     Raises `ParseFailed`: `too_complex`, `damaged`, or `encrypted` (ZIP's own encryption).
     """

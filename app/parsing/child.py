@@ -84,7 +84,7 @@ def _read_line() -> bytes:
 
 
 def _move_into(scratch: Path) -> None:
-    """Scratch folder as working and temporary directory, output of libraries into a file there, an empty environment."""
+    """Works in the scratch folder, with the output of libraries in a file there and an empty environment."""
     os.chdir(scratch)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     output = os.open(STANDARD_ERROR_NAME, flags, 0o600)

@@ -46,6 +46,5 @@ def _joins(text: str, position: int) -> bool:
     if position == 0 or position + 1 >= len(text):
         return False
     before = ord(text[position - 1])
-    return (
-        0x0600 <= before <= 0x0FFF or 0x1780 <= before <= 0x17FF or before >= 0x2190 and not 0x2E80 <= before <= 0xFFEF
-    )
+    emoji_or_beyond = before >= 0x2190 and not 0x2E80 <= before <= 0xFFEF
+    return 0x0600 <= before <= 0x0FFF or 0x1780 <= before <= 0x17FF or emoji_or_beyond

@@ -2,7 +2,8 @@
 
 Linux: resource limits, and a seccomp filter that refuses sockets, new programs, new processes, signals to others and
 the calls by which such filters were escaped (io_uring, ptrace, namespaces). It needs no privilege and works in
-containers. macOS has the resource limits only (and does not enforce the one on memory): there the network is not cut off.
+containers. macOS has the resource limits only (and does not enforce the one on memory): there the network is not cut
+off.
 """
 
 import ctypes

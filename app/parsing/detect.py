@@ -100,7 +100,7 @@ def _ole_type(path: Path) -> DetectedType:
             for stream, media_type in _OLE_STREAMS:
                 if container.exists(stream):
                     return DetectedType(media_type)
-    except (olefile.OleFileError, OSError, IndexError, ValueError) as error:
+    except (OSError, IndexError, ValueError) as error:
         raise parse_failure("damaged") from error
     return DetectedType(media_types.OLE)
 

@@ -102,7 +102,7 @@ def looks_like_text(head: bytes) -> bool:
 
 
 def declared_html_encoding(data: bytes) -> str | None:
-    """What an HTML page's `meta` or XML declaration names, looked for where browsers look: the first 1024 bytes, and a bit."""
+    """What an HTML page's `meta` or XML declaration names; browsers look in the first 1024 bytes, this in some more."""
     head = data[:4096].decode("latin-1")
     match = re.search(r"""(?:charset|encoding)\s*=\s*["']?\s*([\w:.-]{2,40})""", head, re.IGNORECASE)
     return match[1] if match else None

@@ -1,7 +1,7 @@
 """A process that has every parser imported and forks itself for each document.
 
 Importing the parsers takes a second; forking a process that has them takes milliseconds. Children serve one document
-each. The server runs no thread (forking with threads is unsafe), opens no document, and reads nothing from its children.
+each. The server runs no thread (forking with threads is unsafe), opens no document, and hears nothing of its children.
 
 Its control socket brings one byte and two descriptors a job; its end ends the server and all children.
 - The job's socket goes to the child, which reads one line of JSON (`child.Job`) from it and writes lines to it.

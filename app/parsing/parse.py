@@ -1,4 +1,4 @@
-"""A file in, a `ParsedDocument` out, in this process. What strangers upload goes through `sandbox.parse_file` instead."""
+"""A file in, a `ParsedDocument` out, in this process. What strangers upload goes through `sandbox.parse_file`."""
 
 import dataclasses
 import tempfile

@@ -1,7 +1,8 @@
 """Parsing what strangers upload: each document in a process of its own that can be killed and can do no harm.
 
-Every way to end is a reason code: what the parser itself says, `timed_out`, `out_of_memory`, `too_complex` (the result is
-too large), `parser_crashed` (a signal). Only a sandbox that can't be had is `EngineUnavailable`, which may be retried.
+Every way to end is a reason code: what the parser itself says, `timed_out`, `out_of_memory`, `too_complex` (a result
+that is too large), `parser_crashed` (a signal). Only a sandbox that can't be had is `EngineUnavailable`, which may be
+retried.
 """
 
 import asyncio
@@ -55,15 +56,15 @@ async def parse_file(
     progress: Progress = no_progress,
     usage: list[ParseUsage] | None = None,
 ) -> ParsedDocument:
-    """Parses a local file in a confined process; `progress` is called on the event loop.
+    """Parses a local file (an absolute path) in a confined process; `progress` is called on the event loop.
 
-    `usage`, when given, gets one entry, also where parsing fails. Cancelling the call kills the process before it returns.
+    `usage`, when given, gets one entry, also where parsing fails. A cancelled call returns when the process is dead.
     Raises `ParseFailed` with a reason code, `EngineUnavailable`.
     """
     limits = limits or ParseLimits()
     scratch = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="biggraph-parse-"))
     try:
-        job = Job(path=path.absolute(), file_name=file_name, scratch=scratch, limits=limits, password=password)
+        job = Job(path=path, file_name=file_name, scratch=scratch, limits=limits, password=password)
         failure, ended = await _run(job, progress)
         if usage is not None:
             usage.append(ParseUsage(ended.peak_memory_kib))

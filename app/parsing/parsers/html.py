@@ -13,11 +13,67 @@ from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
 _UNSEEN = frozenset(
-    "script style head template noscript svg math iframe object embed canvas audio video select datalist input".split()
+    (
+        "script",
+        "style",
+        "head",
+        "template",
+        "noscript",
+        "svg",
+        "math",
+        "iframe",
+        "object",
+        "embed",
+        "canvas",
+        "audio",
+        "video",
+        "select",
+        "datalist",
+        "input",
+    )
 )
 _BLOCKS = frozenset(
-    "address article aside blockquote body center dd details dialog div dl dt fieldset figure footer form header hgroup"
-    " hr html legend main nav ol p section summary table tbody td tfoot th thead tr ul li option pre figcaption".split()
+    (
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figure",
+        "footer",
+        "form",
+        "header",
+        "hgroup",
+        "hr",
+        "html",
+        "legend",
+        "main",
+        "nav",
+        "ol",
+        "p",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+        "li",
+        "option",
+        "pre",
+        "figcaption",
+    )
 )
 _HEADING_TAGS = {f"h{level}": level for level in range(1, 7)}
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
@@ -101,19 +157,23 @@ class _Walker:
         tag = node.tag or ""
         if tag in _UNSEEN or is_hidden(node):
             return False
-        if tag == "br":
-            self._text.append("\n")
-        elif tag == "img":
-            self._text.append(f" {node.attributes.get('alt') or ''} ")
-        elif tag == "pre":
+        if tag == "pre":
             self._code(node)
             return False
-        elif tag == "table" and not is_layout_table(node):
+        if tag == "table" and not is_layout_table(node):
             self._table(node)
             return False
         if tag in _BLOCKS or tag in _HEADING_TAGS:
             self._flush()
-        if tag in _HEADING_TAGS:
+        self._begin(tag, node)
+        return True
+
+    def _begin(self, tag: str, node: LexborNode) -> None:
+        if tag == "br":
+            self._text.append("\n")
+        elif tag == "img":
+            self._text.append(f" {node.attributes.get('alt') or ''} ")
+        elif tag in _HEADING_TAGS:
             self._kinds.append((ElementKind.HEADING, _HEADING_TAGS[tag]))
         elif tag in ("ul", "ol"):
             self._lists += 1
@@ -121,7 +181,6 @@ class _Walker:
             self._kinds.append((ElementKind.LIST_ITEM, max(self._lists, 1)))
         elif tag in ("figcaption", "caption"):
             self._kinds.append((ElementKind.CAPTION, 0))
-        return True
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""

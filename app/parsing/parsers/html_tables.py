@@ -12,7 +12,29 @@ _MAX_SPAN = 1000  # as the HTML standard caps colspan
 _MAX_COLUMNS = 2000
 _SECTIONS = ("thead", "tbody", "tfoot")
 _UNSEEN = frozenset(("script", "style", "template", "noscript"))
-_BREAKING = frozenset("br p div li tr table ul ol dl dt dd h1 h2 h3 h4 h5 h6 pre blockquote".split())
+_BREAKING = frozenset(
+    (
+        "br",
+        "p",
+        "div",
+        "li",
+        "tr",
+        "table",
+        "ul",
+        "ol",
+        "dl",
+        "dt",
+        "dd",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "pre",
+        "blockquote",
+    )
+)
 _SPACING = frozenset(("td", "th"))
 
 

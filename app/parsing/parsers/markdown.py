@@ -27,7 +27,7 @@ class MarkdownParser:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         metadata, body = split_front_matter(text)
         parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-        elements = list(_elements(parser.parse(body)))
+        elements = list(_Reader().elements(parser.parse(body)))
         return ParsedDocument(
             media_type=source.media_type,
             parser="markdown-it",
@@ -48,41 +48,48 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     return values, text[match.end() :]
 
 
-def _elements(tokens: Sequence[Token]) -> Iterator[Element]:
-    depth = 0  # of lists
-    item_begins = False
-    heading = 0
-    position = 0
-    while position < len(tokens):
-        token = tokens[position]
-        if token.type in ("bullet_list_open", "ordered_list_open"):
-            depth += 1
-        elif token.type in ("bullet_list_close", "ordered_list_close"):
-            depth -= 1
-        elif token.type == "list_item_open":
-            item_begins = True
-        elif token.type == "heading_open":
-            heading = int(token.tag[1:])
-        elif token.type == "heading_close":
-            heading = 0
-        elif token.type == "inline":
-            text = _inline_text(token.children or [])
-            if heading:
-                yield Element(kind=ElementKind.HEADING, text=text, level=heading)
-            elif depth and item_begins:
-                yield Element(kind=ElementKind.LIST_ITEM, text=text, level=depth)
-                item_begins = False
+class _Reader:
+    """Block tokens to elements; keeps what they stand in."""
+
+    def __init__(self) -> None:
+        self._lists = 0
+        self._item_begins = False
+        self._heading = 0
+
+    def elements(self, tokens: Sequence[Token]) -> Iterator[Element]:
+        position = 0
+        while position < len(tokens):
+            token = tokens[position]
+            if token.type == "table_open":
+                position, table = _table(tokens, position)
+                yield Element(kind=ElementKind.TABLE, table=table)
+            elif token.type == "inline":
+                yield self._text(token)
+            elif token.type in ("fence", "code_block"):
+                language = token.info.split()[0] if token.info.strip() else ""
+                yield Element(kind=ElementKind.CODE, text=token.content, language=language.strip("{}."))
+            elif token.type == "html_block":
+                yield from html_elements(token.content.replace("<!--", " ").replace("-->", " "))
             else:
-                yield Element(kind=ElementKind.PARAGRAPH, text=text)
-        elif token.type in ("fence", "code_block"):
-            language = token.info.split()[0] if token.info.strip() else ""
-            yield Element(kind=ElementKind.CODE, text=token.content, language=language.strip("{}."))
-        elif token.type == "html_block":
-            yield from html_elements(token.content.replace("<!--", " ").replace("-->", " "))
-        elif token.type == "table_open":
-            position, table = _table(tokens, position)
-            yield Element(kind=ElementKind.TABLE, table=table)
-        position += 1
+                self._enter_or_leave(token)
+            position += 1
+
+    def _enter_or_leave(self, token: Token) -> None:
+        if token.type in ("bullet_list_open", "bullet_list_close", "ordered_list_open", "ordered_list_close"):
+            self._lists += token.nesting
+        elif token.type == "list_item_open":
+            self._item_begins = True
+        elif token.type in ("heading_open", "heading_close"):
+            self._heading = int(token.tag[1:]) if token.nesting == 1 else 0
+
+    def _text(self, token: Token) -> Element:
+        text = _inline_text(token.children or [])
+        if self._heading:
+            return Element(kind=ElementKind.HEADING, text=text, level=self._heading)
+        if self._lists and self._item_begins:
+            self._item_begins = False
+            return Element(kind=ElementKind.LIST_ITEM, text=text, level=self._lists)
+        return Element(kind=ElementKind.PARAGRAPH, text=text)
 
 
 def _inline_text(children: Sequence[Token]) -> str:

@@ -1,10 +1,11 @@
 """PDF documents by their text layer. Pages without one are named in a warning; a file without any is refused."""
 
 import sys
+import time
 from collections.abc import Iterator
 
 # PyMuPDF 2 imports its layout model (ONNX, 1.2 s and 100 MB) when it is imported. The text layer needs none of it, and
-# a process that forks must not hold a model's threads. A None in sys.modules makes the import fail, which PyMuPDF allows.
+# a process that forks must not hold a model's threads. None in sys.modules makes that import fail, as PyMuPDF allows.
 _MODELS = [name for name in ("pymupdf.layout", "pymupdf4llm") if name not in sys.modules]
 sys.modules.update(dict.fromkeys(_MODELS))  # type: ignore[arg-type]  # None is the documented way to block an import
 import pymupdf  # noqa: E402
@@ -26,6 +27,7 @@ pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
 
 _METADATA = {"author": "author", "creationDate": "created", "modDate": "modified", "subject": "subject"}
+_MAX_CONTENT = 2 * 1024 * 1024
 _CACHE_EVERY = 50  # pages after which MuPDF's cache of fonts and images is emptied
 
 
@@ -45,13 +47,15 @@ def _read(document: pymupdf.Document, source: Source) -> ParsedDocument:
         raise parse_failure("damaged")
     if count > source.limits.pages:
         raise parse_failure("too_complex", f"It has {count} pages.")
-    reader = _Reader()
+    reader = _Reader(source.limits.table_seconds)
     for number in range(count):
         reader.read_page(document, number)
         source.progress(number + 1, count)
         if number % _CACHE_EVERY == _CACHE_EVERY - 1:
             pymupdf.TOOLS.store_shrink(100)
     if not any(page.lines or page.strays for page in reader.pages):
+        if document.is_repaired:
+            raise parse_failure("damaged")
         raise parse_failure("no_text_layer" if reader.images else "no_text")
     information = document.metadata or {}
     return ParsedDocument(
@@ -98,6 +102,8 @@ def _warnings(document: pymupdf.Document, reader: "_Reader") -> Iterator[str]:
     if reader.unreadable:
         listed = ", ".join(map(str, sorted(reader.unreadable)[:20]))
         yield f"Pages that could not be read: {listed}."
+    if reader.without_tables:
+        yield f"Tables were not looked for on {len(reader.without_tables)} pages, because of their number or drawings."
     if document.embfile_count():
         yield f"Attached files were not read: {document.embfile_count()}."
 
@@ -105,7 +111,10 @@ def _warnings(document: pymupdf.Document, reader: "_Reader") -> Iterator[str]:
 class _Reader:
     """Lines page by page, then elements: margins and sizes can only be judged when all pages are known."""
 
-    def __init__(self) -> None:
+    def __init__(self, table_seconds: float) -> None:
+        self._table_seconds = table_seconds
+        self.without_tables: set[int] = set()
+        """Pages on which no table was looked for, because time was up."""
         self.pages: list[PageLines] = []
         self.images: set[int] = set()
         """Numbers of pages that show an image."""
@@ -117,7 +126,8 @@ class _Reader:
             page = document.load_page(number)
             matrix = page.rotation_matrix
             page.set_rotation(0)
-            lines = _lines_and_tables(page)
+            lines = page_lines(page)
+            self._read_tables(page, lines, number + 1)
             if page.get_images():
                 self.images.add(number + 1)
         except (pymupdf.mupdf.FzErrorBase, RuntimeError, ValueError):
@@ -126,6 +136,20 @@ class _Reader:
             lines, matrix = PageLines(), pymupdf.Matrix(1, 1)
         self.pages.append(lines)
         self._matrices.append(matrix)
+
+    def _read_tables(self, page: pymupdf.Page, found: PageLines, number: int) -> None:
+        """Replaces the lines inside a ruled table by the table."""
+        if self._table_seconds <= 0 or _content_bytes(page) > _MAX_CONTENT:
+            self.without_tables.add(number)
+            return
+        started = time.process_time()
+        for table in ruled_tables(page, found.turn):
+            outside = [line for line in found.lines if not lies_in(line.place, table.place)]
+            if len(outside) == len(found.lines):
+                continue
+            box = turned(table.place, found.turn, page.rect.width, page.rect.height)
+            found.lines = [*outside, Line(text="", box=box, place=table.place, table=table.table())]
+        self._table_seconds -= time.process_time() - started
 
     def elements(self, outline: dict[int, list[tuple[int, str]]]) -> Iterator[Element]:
         drop_running_lines(self.pages)
@@ -139,17 +163,11 @@ class _Reader:
                 yield kind_of.element(paragraph).model_copy(update={"bbox": box})
 
 
-def _lines_and_tables(page: pymupdf.Page) -> PageLines:
-    """The page's lines, those inside a ruled table replaced by the table."""
-    found = page_lines(page)
-    for table in ruled_tables(page, found.turn):
-        inside = [line for line in found.lines if lies_in(line.place, table.place)]
-        if not inside:
-            continue
-        found.lines = [line for line in found.lines if not lies_in(line.place, table.place)]
-        box = turned(table.place, found.turn, page.rect.width, page.rect.height)
-        found.lines.append(Line(text="", box=box, place=table.place, table=table.table()))
-    return found
+def _content_bytes(page: pymupdf.Page) -> int:
+    """Of the page's own content streams, as stored: drawings of millions of strokes are maps, not tables."""
+    document = page.parent
+    lengths = (document.xref_get_key(xref, "Length") for xref in page.get_contents())
+    return sum(int(value) for kind, value in lengths if kind == "int")
 
 
 def _page_paragraphs(page: PageLines, number: int) -> list[Paragraph]:

@@ -13,6 +13,7 @@ _CAPTION = re.compile(
 _NUMBERED = re.compile(
     r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[IVX]{1,5}\.|[A-Z]\.|第[一二三四五六七八九十百\d]+[章节條条篇]|[一二三四五六七八九十]{1,3}、)\s*\S"
 )
+_DECIMAL_NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,4}(?=\s)")
 _BLANKS = re.compile(r"\s+")
 _MAX_HEADING = 160
 _LARGER = 1.12  # times the body's size
@@ -41,7 +42,7 @@ class KindOf:
         for paragraph in paragraphs:
             for line in paragraph.lines:
                 sizes[line.size] += len(line.text)
-        self.body_size = sizes.most_common(1)[0][0] if sizes else 10.0
+        self.body_size = _body_size(sizes)
         self._levels = self._levels_by_size(paragraphs)
 
     def _levels_by_size(self, paragraphs: list[Paragraph]) -> dict[float, int]:
@@ -67,9 +68,7 @@ class KindOf:
         if table is not None:
             return Element(kind=ElementKind.TABLE, table=table, page=paragraph.page)
         text = paragraph.text()
-        level = self._by_outline(paragraph) or (
-            self._levels.get(self._size_class(paragraph), _DEEPEST) if self._may_be_heading(paragraph) else 0
-        )
+        level = self._by_outline(paragraph) or self._by_looks(paragraph, text)
         if level:
             return Element(kind=ElementKind.HEADING, text=text, level=level, page=paragraph.page)
         if paragraph.mono and len(paragraph.lines) > 1:
@@ -90,22 +89,35 @@ class KindOf:
                 return level
         return 0
 
+    def _by_looks(self, paragraph: Paragraph, text: str) -> int:
+        if not self._may_be_heading(paragraph):
+            return 0
+        numbered = _DECIMAL_NUMBER.match(text)
+        if numbered:
+            return min(numbered[0].count(".") + 1, _DEEPEST)
+        return self._levels.get(self._size_class(paragraph), _DEEPEST)
+
     def _may_be_heading(self, paragraph: Paragraph) -> bool:
         if paragraph.first.table is not None or len(paragraph.lines) > 3 or paragraph.mono:
             return False
+        larger = paragraph.size >= self.body_size * _LARGER
+        if not larger and not (paragraph.bold and paragraph.size >= self.body_size * 0.95):
+            return False
         text = paragraph.text()
-        letters = sum(character.isalpha() for character in text)
+        letters = sum(map(str.isalpha, text))
         if letters < 2 or letters * 2 < len(_BLANKS.sub("", text)) or len(text) > _MAX_HEADING:
             return False
-        if paragraph.size >= self.body_size * _LARGER:
+        if larger:
             return not text.endswith((",", "，", "；", ";"))
-        if (
-            not paragraph.bold
-            or paragraph.size < self.body_size * 0.95
-            or text.endswith((".", "。", ",", "，", ";", ":", "："))
-        ):
+        if text.endswith((".", "。", ",", "，", ";", ":", "：")):
             return False
         return len(paragraph.lines) == 1 or _NUMBERED.match(text) is not None
+
+
+def _body_size(sizes: Counter[float]) -> float:
+    """The largest size in which a good part of the text is set: papers set body, abstract and notes in several."""
+    total = sizes.total()
+    return max((size for size, count in sizes.items() if count >= 0.15 * total), default=10.0)
 
 
 def _key(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 import pymupdf
 
@@ -87,10 +88,8 @@ def _direction(vector: tuple[float, float]) -> tuple[int, int]:
     return (0, 1) if y > 0 else (0, -1)
 
 
-def _line(raw: dict[str, object]) -> Line | None:
+def _line(raw: dict[str, Any]) -> Line | None:
     spans = raw["spans"]
-    if not isinstance(spans, list):
-        return None
     text = "".join(span["text"] for span in spans)
     if not text.strip():
         return None
@@ -113,11 +112,10 @@ def _line(raw: dict[str, object]) -> Line | None:
     )
 
 
-def _visible_box(spans: list[dict[str, object]]) -> Box:
+def _visible_box(spans: list[dict[str, Any]]) -> Box:
     """Around the spans that show something: blank ones may reach across a gutter."""
-    boxes = [span["bbox"] for span in spans if str(span["text"]).strip()]
-    lefts, tops, rights, bottoms = zip(*boxes, strict=True)  # type: ignore[misc]  # PyMuPDF's dictionaries are untyped
-    return min(lefts), min(tops), max(rights), max(bottoms)
+    boxes = [span["bbox"] for span in spans if span["text"].strip()]
+    return union(boxes)
 
 
 def union(boxes: list[Box]) -> Box:

@@ -10,7 +10,8 @@ _MIN_PAGES = 3
 _DIGITS = re.compile(r"\d+")
 _BLANKS = re.compile(r"\s+")
 _PAGE_NUMBER = re.compile(
-    r"(?:page|seite|p\.|第)?[\s\-–—·|]*(?:\d{1,4}|[ivxlc]{1,7})[\s\-–—·|]*(?:页|頁)?(?:\s*(?:of|/|von|共)\s*\d{1,4}\s*页?)?",
+    r"(?:page|seite|p\.|第)?[\s\-–—·|]*(?:\d{1,4}|[ivxlc]{1,7})[\s\-–—·|]*(?:页|頁)?"
+    r"(?:\s*(?:of|/|von|共)\s*\d{1,4}\s*页?)?",
     re.IGNORECASE,
 )
 

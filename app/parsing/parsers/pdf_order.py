@@ -7,8 +7,9 @@ This is the recursive X-Y cut (Nagy and Seth 1984) with the horizontal cuts chos
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from app.parsing.parsers.pdf_lines import Box, Line, union
+from app.parsing.parsers.pdf_lines import Line, union
 
 _MIN_GUTTER = 0.8  # of the type size
 _PROSE_WIDTH = 9.0  # a column of prose is at least this many type sizes wide
@@ -110,7 +111,7 @@ def _prose_columns(group: _Group) -> list[list[Line]]:
     edges = [float("-inf"), *((left + right) / 2 for left, right in gutters), float("inf")]
     return [
         [line for line in group.lines if start <= (line.box[0] + line.box[2]) / 2 < end]
-        for start, end in zip(edges, edges[1:], strict=False)
+        for start, end in pairwise(edges)
     ]
 
 
@@ -151,7 +152,7 @@ def _merged(intervals: list[Interval]) -> list[Interval]:
 
 
 def _gaps(covered: list[Interval], size: float) -> list[Interval]:
-    pairs = zip(covered, covered[1:], strict=False)
+    pairs = pairwise(covered)
     return [(a[1], b[0]) for a, b in pairs if b[0] - a[1] >= _MIN_GUTTER * size]
 
 
@@ -184,7 +185,7 @@ def _middle(line: Line) -> float:
 
 def _side_by_side(lines: list[Line]) -> str:
     text = lines[0].text
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in pairwise(lines):
         touching = line.box[0] - before.box[2] < 0.1 * max(line.size, 1.0) and line.box[1] < before.box[3]
         text += line.text if touching else f" {line.text}"
     return text

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from app.parsing.parsers.pdf_lines import Box, Line, union
 
@@ -105,33 +106,43 @@ def _line_distance(lines: list[Line]) -> float:
     """From baseline to baseline, the usual one of the column."""
     distances = sorted(
         below.box[3] - above.box[3]
-        for above, below in zip(lines, lines[1:], strict=False)
+        for above, below in pairwise(lines)
         if 0 < below.box[3] - above.box[3] < 3 * max(above.size, 1)
     )
     return distances[len(distances) // 2] if distances else 0.0
 
 
 def _goes_on(paragraph: Paragraph, line: Line, edges: tuple[float, float], distance: float) -> bool:
-    last, first = paragraph.last, paragraph.first
+    last = paragraph.last
     if line.table is not None or last.table is not None or line.column != last.column:
         return False
-    size = max(last.size, line.size, 1.0)
-    step = line.box[3] - last.box[3]
-    usual = min(max(distance, size), 2.2 * size)
-    if step > 1.35 * usual + 1 or step < -size or abs(line.size - last.size) > 0.12 * size:
+    if not _is_near(last, line, distance):
         return False
     if line.mono or last.mono:
         return line.mono == last.mono
     if is_list_item(line.text) or _parts_by_weight(last, line):
         return False
-    left, right = edges
+    ended = _SENTENCE_END.search(last.text.rstrip()) is not None
     if paragraph.is_list_item:
-        return line.box[0] >= first.box[0] - 0.5 * size or not _SENTENCE_END.search(last.text.rstrip())
+        return not ended or line.box[0] >= paragraph.first.box[0] - 0.5 * line.size
+    return not _begins_anew(last, line, edges, ended=ended)
+
+
+def _is_near(last: Line, line: Line, distance: float) -> bool:
+    """Whether it stands at the usual distance below, in type of the same size."""
+    size = max(last.size, line.size, 1.0)
+    step = line.box[3] - last.box[3]
+    usual = min(max(distance, size), 2.2 * size)
+    return -size <= step <= 1.35 * usual + 1 and abs(line.size - last.size) <= 0.12 * size
+
+
+def _begins_anew(last: Line, line: Line, edges: tuple[float, float], *, ended: bool) -> bool:
+    """By an indent, or after a sentence that ended before the right edge."""
+    left, right = edges
+    size = max(last.size, line.size, 1.0)
     ends_early = last.box[2] < right - 3 * size
-    if ends_early and _SENTENCE_END.search(last.text.rstrip()):
-        return False
     indented = line.box[0] - left > 0.8 * size and line.box[0] - last.box[0] > 0.8 * size
-    return not (indented and (ends_early or _SENTENCE_END.search(last.text.rstrip()) is not None))
+    return (ends_early and ended) or (indented and (ends_early or ended))
 
 
 def _parts_by_weight(last: Line, line: Line) -> bool:

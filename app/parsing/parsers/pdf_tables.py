@@ -7,6 +7,7 @@ from C in a few milliseconds, and a page without a grid costs only the look.
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
 import pymupdf
 
@@ -45,11 +46,10 @@ def ruled_tables(page: pymupdf.Page, turn: tuple[int, int]) -> list[FoundTable]:
     """Tables of at least two rows and two columns. The page must not be rotated; only upright text is looked at."""
     if turn != (1, 0):
         return []
-    log = page.get_bboxlog()
-    paths = sum("path" in kind for kind, *_ in log)
-    if not 3 <= paths <= _MAX_PATHS:
+    paths = page.get_cdrawings()
+    if len(paths) > _MAX_PATHS:
         return []
-    across, down = _rules(page)
+    across, down = _rules(paths)
     if len(across) < 2 or len(down) < 2 or len(across) + len(down) > _MAX_RULES:
         return []
     grids = [grid for grid in _grids(across, down) if grid is not None]
@@ -60,11 +60,11 @@ def ruled_tables(page: pymupdf.Page, turn: tuple[int, int]) -> list[FoundTable]:
     return [table for table in found if table is not None]
 
 
-def _rules(page: pymupdf.Page) -> tuple[list[_Rule], list[_Rule]]:
+def _rules(paths: list[dict[str, Any]]) -> tuple[list[_Rule], list[_Rule]]:
     """Horizontal and vertical rules, pieces of one rule put together."""
     across: list[_Rule] = []
     down: list[_Rule] = []
-    for path in page.get_cdrawings():
+    for path in paths:
         for item in path["items"]:
             if item[0] == "l":
                 _add_segment(across, down, *item[1], *item[2])
@@ -183,7 +183,7 @@ def _fill(grid: _Grid, words: list[tuple[float, float, float, float, str, int, i
 
 
 def _merged_cells(grid: _Grid) -> dict[tuple[int, int], tuple[int, int]]:
-    """For every cell of the grid the first cell of the merged one it belongs to: no rule between two cells merges them."""
+    """For every cell the first one of the merged cell it belongs to: cells without a rule between them are one."""
     columns, rows = len(grid.xs) - 1, len(grid.ys) - 1
     origin: dict[tuple[int, int], tuple[int, int]] = {}
     for row in range(rows):

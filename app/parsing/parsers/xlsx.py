@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
 from app.parsing.document import Element, ElementKind, ParsedDocument
-from app.parsing.parsers.xlsx_regions import Rows, sheet_elements
 from app.parsing.parsers.xlsx_extent import dense_cells
+from app.parsing.parsers.xlsx_regions import Rows, sheet_elements
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 

@@ -43,7 +43,7 @@ def _sheet(archive: zipfile.ZipFile, name: str) -> int:
             if found:
                 columns.update(column for column, _ in found)
                 first_row = first_row or int(found[0][1])
-                last_row = max(last_row, max(int(row) for _, row in found))
+                last_row = max(last_row, *(int(row) for _, row in found))
             tail = piece[-_OVERLAP:]
     if not columns:
         return 0

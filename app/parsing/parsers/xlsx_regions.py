@@ -27,7 +27,7 @@ def sheet_elements(rows: Rows, sheet: str, page: int) -> Iterator[Element]:
         cells = without_empty_edges([row[block.left : block.right] for row in block.rows])
         if not cells:
             continue
-        if len(cells[0]) == 1 and len(cells) <= 3 or len(cells) == 1 and len(cells[0]) <= 2:
+        if (len(cells[0]) == 1 and len(cells) <= 3) or (len(cells) == 1 and len(cells[0]) <= 2):
             for row in cells:
                 yield Element(kind=ElementKind.PARAGRAPH, text=" ".join(row), page=page)
             continue
