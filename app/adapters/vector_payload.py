@@ -139,17 +139,16 @@ def held_chunks(scope: TenantScope, document_id: UUID | None, generation: int | 
     return Conditions(tuple(must))
 
 
-def checked(space: "VectorSpace", vector: "Vectors") -> list[float]:
-    """The vector as a list. `EngineRejected` if its shape is not `(dimensions,)` or a value is not finite."""
-    if vector.shape != (space.dimensions,):
-        raise EngineRejected(
-            f"A vector of shape {vector.shape} does not fit {space.name}, which has {space.dimensions} dimensions.",
-            code="wrong_vector",
-        )
-    values: list[float] = vector.tolist()
-    if not all(map(math.isfinite, values)):
-        raise EngineRejected("A vector holds values that are not finite numbers.", code="wrong_vector")
-    return values
+def check_vectors(space: "VectorSpace", vectors: Iterable["Vectors"]) -> None:
+    """`EngineRejected` if the shape of one is not `(dimensions,)` or a value of it is not finite."""
+    for vector in vectors:
+        if vector.shape != (space.dimensions,):
+            raise EngineRejected(
+                f"A vector of shape {vector.shape} does not fit {space.name}, which has {space.dimensions} dimensions.",
+                code="wrong_vector",
+            )
+        if not math.isfinite(vector @ vector):
+            raise EngineRejected("A vector holds values that are not finite numbers.", code="wrong_vector")
 
 
 def candidate(chunk_id: str, score: float) -> Candidate:

@@ -78,17 +78,10 @@ class QdrantVectorIndex:
             raise EngineUnavailable(error.detail, code=error.error_code) from error
 
     async def upsert(self, scope: TenantScope, points: Sequence[VectorPoint]) -> None:
-        structs = [
-            qdrant.PointStruct(
-                id=payload.point_id(scope, point.source.chunk_id),
-                vector=payload.checked(self.space, point.vector),
-                payload=payload.payload(scope, point.source),
-            )
-            for point in points
-        ]
-        for start in range(0, len(structs), self._batch):
+        payload.check_vectors(self.space, (point.vector for point in points))
+        for start in range(0, len(points), self._batch):
+            batch = [_struct(scope, point) for point in points[start : start + self._batch]]
             async with translated("an upsert", self._write_seconds):
-                batch = structs[start : start + self._batch]
                 confirmed(await self._client.upsert(self._name, batch, wait=True))
 
     async def update_source(self, scope: TenantScope, sources: Sequence[ChunkSource]) -> None:
@@ -102,7 +95,8 @@ class QdrantVectorIndex:
     async def search(self, scope: TenantScope, vector: Vectors, where: IndexFilter, limit: int) -> list[Candidate]:
         if limit <= 0:
             return []
-        values, conditions = payload.checked(self.space, vector), payload.conditions(scope, where)
+        payload.check_vectors(self.space, (vector,))
+        values, conditions = vector.tolist(), payload.conditions(scope, where)
         asked = payload.first_request(limit)
         while True:
             hits = await self._nearest(values, conditions, asked)
@@ -112,7 +106,8 @@ class QdrantVectorIndex:
 
     async def score(self, scope: TenantScope, vector: Vectors, chunk_ids: Sequence[UUID]) -> dict[UUID, float]:
         """Exact: so few points are compared one by one, for which the server needs no order from us."""
-        values = payload.checked(self.space, vector)
+        payload.check_vectors(self.space, (vector,))
+        values = vector.tolist()
         found: dict[UUID, float] = {}
         for start in range(0, len(chunk_ids), IDS_PER_REQUEST):
             chosen = payload.given_chunks(scope, chunk_ids[start : start + IDS_PER_REQUEST])
@@ -160,6 +155,14 @@ class QdrantVectorIndex:
         if self._connected is None:
             raise EngineUnavailable("The vector index is not open.", code="index_closed")
         return self._connected
+
+
+def _struct(scope: TenantScope, point: VectorPoint) -> qdrant.PointStruct:
+    return qdrant.PointStruct(
+        id=payload.point_id(scope, point.source.chunk_id),
+        vector=point.vector.tolist(),
+        payload=payload.payload(scope, point.source),
+    )
 
 
 def _filter(where: Conditions) -> qdrant.Filter:

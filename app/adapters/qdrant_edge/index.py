@@ -55,16 +55,10 @@ class EdgeVectorIndex:
         await self._call("count")
 
     async def upsert(self, scope: TenantScope, points: Sequence[VectorPoint]) -> None:
-        rows = [
-            (
-                payload.point_id(scope, point.source.chunk_id),
-                payload.checked(self.space, point.vector),
-                payload.payload(scope, point.source),
-            )
-            for point in points
-        ]
-        for start in range(0, len(rows), UPSERT_BATCH):
-            await self._call("upsert", rows[start : start + UPSERT_BATCH])
+        payload.check_vectors(self.space, (point.vector for point in points))
+        for start in range(0, len(points), UPSERT_BATCH):
+            batch = points[start : start + UPSERT_BATCH]
+            await self._call("upsert", [_row(scope, point) for point in batch])
 
     async def update_source(self, scope: TenantScope, sources: Sequence[ChunkSource]) -> None:
         for facts, chunk_ids in payload.shared_facts(sources):
@@ -75,7 +69,8 @@ class EdgeVectorIndex:
     async def search(self, scope: TenantScope, vector: Vectors, where: IndexFilter, limit: int) -> list[Candidate]:
         if limit <= 0:
             return []
-        values, conditions = payload.checked(self.space, vector), payload.conditions(scope, where)
+        payload.check_vectors(self.space, (vector,))
+        values, conditions = vector.tolist(), payload.conditions(scope, where)
         asked = payload.first_request(limit)
         while True:
             rows: list[tuple[str, float]] = await self._call("search", values, conditions, asked)
@@ -85,7 +80,8 @@ class EdgeVectorIndex:
             asked = min(asked * 4, payload.MOST_ASKED)
 
     async def score(self, scope: TenantScope, vector: Vectors, chunk_ids: Sequence[UUID]) -> dict[UUID, float]:
-        values = payload.checked(self.space, vector)
+        payload.check_vectors(self.space, (vector,))
+        values = vector.tolist()
         found: dict[UUID, float] = {}
         for start in range(0, len(chunk_ids), IDS_PER_CALL):
             chosen = payload.given_chunks(scope, chunk_ids[start : start + IDS_PER_CALL])
@@ -117,3 +113,8 @@ class EdgeVectorIndex:
         if self._thread is None:
             raise EngineUnavailable("The vector index is not open.", code="index_closed")
         return await asyncio.wrap_future(self._thread.submit(work))
+
+
+def _row(scope: TenantScope, point: VectorPoint) -> tuple[str, list[float], dict[str, Any]]:
+    source = point.source
+    return payload.point_id(scope, source.chunk_id), point.vector.tolist(), payload.payload(scope, source)
