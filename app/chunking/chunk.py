@@ -9,7 +9,7 @@ from app.parsing.document import BoundingBox
 
 TITLE_BYTES = 192
 PATH_BYTES = 192
-"""How much of the title and of the heading path is embedded, in bytes of UTF-8: no tokenizer makes more tokens of it."""
+"""How much of the title and of the heading path is embedded, in bytes of UTF-8: no more tokens than that."""
 
 
 class ChunkKind(StrEnum):
@@ -47,7 +47,35 @@ class DraftChunk(BaseModel):
 
 def embedded_text(title: str, heading_path: Sequence[str], text: str) -> str:
     """What is embedded and tokenized: title and heading path as a first line, then the text."""
-    path = [part for part in (title, *heading_path) if part]
-    if len(path) > 1 and path[0] == path[1]:
-        path = path[1:]
-    return " > ".join(path) + "\n" + text if path else text
+    return context_line(title, heading_path) + text
+
+
+def context_line(title: str, heading_path: Sequence[str]) -> str:
+    """Title and headings, ending in a newline; empty where there is neither.
+
+    A first heading that repeats the title is left out. Both are bounded; of a long path the last headings are kept.
+    """
+    headings = heading_path[1:] if title and heading_path and heading_path[0] == title else heading_path
+    kept: list[str] = []
+    room = PATH_BYTES
+    for heading in reversed(headings):
+        part = cut(heading, room)
+        if part:
+            kept.append(part)
+        room -= len(part.encode()) + len(" > ")
+        if room <= 0:
+            break
+    parts = [part for part in (cut(title, TITLE_BYTES), *reversed(kept)) if part]
+    return " > ".join(parts) + "\n" if parts else ""
+
+
+def cut(text: str, size: int) -> str:
+    """The start of a text, on one line, in at most `size` bytes of UTF-8; "…" stands for what was left out."""
+    line = " ".join(text.split())
+    encoded = line.encode()
+    if len(encoded) <= size:
+        return line
+    ellipsis = "…"
+    if size <= len(ellipsis.encode()):
+        return ""
+    return encoded[: size - len(ellipsis.encode())].decode(errors="ignore").rstrip() + ellipsis

@@ -1,0 +1,139 @@
+"""Long text into parts that fit: at sentence ends, else at clauses, else between tokens. Pure, in linear time.
+
+Every pattern starts only where a run of its characters starts (a look-behind) and gives nothing back (possessive
+repetition), so that no input makes it look at the same text twice.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.ports.embedder import TokenCounter
+
+CHARACTERS_PER_TOKEN = 16
+"""Texts longer than this many characters for each allowed token are cut further without being counted first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text, in characters."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+Boundaries = Callable[[str], Iterator[int]]
+"""Where a text may be cut: offsets in rising order, its two ends left out or not."""
+
+_SENTENCE_END = re.compile(
+    r"""[。！？；…]++[”’」』）】》"')\]]*+   # Chinese: needs no space after it
+    | (?<![.!?])[.!?]++["'”’)\]]*+(?=\s)     # Latin: "3.5" and "example.com" have no space
+    | \n[^\S\n]*+\n\s*+                      # a blank line""",
+    re.VERBOSE,
+)
+_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Fig|Figs|Eq|No|vs|cf|al|e\.g|i\.e|approx|resp)|\b[A-Z])\.$")
+_CLAUSE_END = re.compile(r"[，、：]++|(?<![,;:])[,;:]++(?=\s)|\n++")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
+_LINE_END = re.compile(r"\n++")
+
+
+def sentence_ends(text: str) -> Iterator[int]:
+    for match in _SENTENCE_END.finditer(text):
+        end = match.end()
+        if match.group() == "." and _is_abbreviation(text, end):
+            continue
+        yield end
+
+
+def _is_abbreviation(text: str, end: int) -> bool:
+    following = text[end : end + 3].lstrip()[:1]
+    return following.islower() or _ABBREVIATION.search(text[max(0, end - 8) : end]) is not None
+
+
+def _ends(pattern: re.Pattern[str]) -> Boundaries:
+    return lambda text: (match.end() for match in pattern.finditer(text))
+
+
+TEXT_LEVELS: Sequence[Boundaries] = (sentence_ends, _ends(_CLAUSE_END))
+CODE_LEVELS: Sequence[Boundaries] = (_ends(_BLANK_LINES), _ends(_LINE_END))
+
+
+def fits(text: str, room: int, tokens: TokenCounter) -> int | None:
+    """Its tokens if they are at most `room`, else None. Never counts a text much longer than could fit."""
+    if len(text) > room * CHARACTERS_PER_TOKEN:
+        return None
+    count = tokens.count(text)
+    return count if count <= room else None
+
+
+def split(text: str, room: int, tokens: TokenCounter, levels: Sequence[Boundaries] = TEXT_LEVELS) -> list[Span]:
+    """Spans of at most `room` tokens each, in order, that hold everything but white space.
+
+    They are as small as the first level whose parts fit makes them: packing them again is the caller's.
+    """
+    return list(_Splitter(text, room, tokens).spans(0, len(text), levels))
+
+
+class _Splitter:
+    def __init__(self, text: str, room: int, tokens: TokenCounter) -> None:
+        self._text = text
+        self._room = room
+        self._tokens = tokens
+
+    def spans(self, start: int, end: int, levels: Sequence[Boundaries]) -> Iterator[Span]:
+        if not levels:
+            yield from self._between_tokens(start, end)
+            return
+        for part_start, part_end in _parts(self._text, start, end, levels[0]):
+            count = fits(self._text[part_start:part_end], self._room, self._tokens)
+            if count is None:
+                yield from self.spans(part_start, part_end, levels[1:])
+            else:
+                yield Span(part_start, part_end, count)
+
+    def _between_tokens(self, start: int, end: int) -> Iterator[Span]:
+        """Cuts between tokens, at white space where some is near. Looks at a window at a time."""
+        step = max(1, self._room - max(2, self._room // 32))  # a cut word may count a token more on its own
+        window = step * CHARACTERS_PER_TOKEN // 2
+        while start < end:
+            stop = min(end, start + window)
+            offsets = self._tokens.spans(self._text[start:stop])
+            is_last = len(offsets) <= step
+            cut_at = stop if is_last else _near_space(self._text, start, start + max(1, offsets[step - 1][1]))
+            part = _trimmed(self._text, start, cut_at)
+            if part:
+                yield Span(*part, tokens=self._tokens.count(self._text[part[0] : part[1]]))
+            start = cut_at
+
+
+def _parts(text: str, start: int, end: int, boundaries: Boundaries) -> Iterator[tuple[int, int]]:
+    previous = start
+    for offset in boundaries(text[start:end]):
+        part = _trimmed(text, previous, start + offset)
+        if part:
+            yield part
+        previous = start + offset
+    part = _trimmed(text, previous, end)
+    if part:
+        yield part
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """The range without white space at its ends, except that a line's indentation stays: code needs it."""
+    body = text[start:end].rstrip()
+    if not body:
+        return None
+    white = len(body) - len(body.lstrip())
+    at_line_start = start == 0 or text[start - 1] == "\n"
+    line = body.rfind("\n", 0, white) + 1
+    lead = line if line or at_line_start else white
+    return start + lead, start + len(body)
+
+
+def _near_space(text: str, start: int, offset: int) -> int:
+    """The last white space of the 48 characters before `offset`, if there is one after `start`, else `offset`."""
+    for position in range(offset, max(start + 1, offset - 48), -1):
+        if text[position - 1].isspace():
+            return position
+    return offset

@@ -1,0 +1,166 @@
+"""Tables as Markdown, whole where they fit, else by rows, each part with caption and header. Pure, in linear time."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from app.chunking.chunk import cut
+from app.chunking.splitting import fits, split
+from app.parsing.document import Table
+from app.parsing.tables import markdown
+from app.ports.embedder import TokenCounter
+
+CAPTION_BYTES = 160
+HEADER_CELL_BYTES = 64
+"""How much of a caption and of a column's name is repeated where they are too long to be repeated whole."""
+
+BORDER_TOKENS = 12
+"""What the borders of one column cost at most: in its header, in the rule and in its row."""
+
+Row = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TablePart:
+    text: str
+    tokens: int
+    first_row: int
+    last_row: int
+    """Rows of `Table.rows` that it holds, header left out, both inclusive; (0, 0) for the header itself."""
+
+
+def table_parts(table: Table, caption: str, room: int, target: int, tokens: TokenCounter) -> list[TablePart]:
+    """One part if the whole fits in `room` tokens; else parts of about `target` tokens, never more than `room`.
+
+    A row that does not fit beside the header is split by columns, a cell that does not fit by sentences.
+    """
+    header, body = table.rows[: table.header_rows], table.rows[table.header_rows :]
+    last = len(table.rows) - 1
+    if sum(len(cell) for row in table.rows for cell in row) <= room * 16:
+        whole = _text(caption, header, body)
+        count = fits(whole, room, tokens)
+        if count is not None:
+            return [TablePart(whole, count, min(table.header_rows, last), last)]
+    return list(_Splitter(caption, header, room, target, tokens).parts(body, table.header_rows))
+
+
+class _Splitter:
+    def __init__(self, caption: str, header: Sequence[Row], room: int, target: int, tokens: TokenCounter) -> None:
+        self._tokens = tokens
+        self._room = room
+        self._target = target
+        self._full_header = header
+        self._full_caption = caption
+        self._caption = cut(caption, CAPTION_BYTES)
+        self._names = _column_names(header)
+        self._header: Sequence[Row] = header
+        self._head_tokens = tokens.count(_text(self._caption, header, []))
+        self._is_cut = self._caption != " ".join(caption.split())
+        if self._head_tokens > room // 2:
+            self._header = [[cut(cell, HEADER_CELL_BYTES) for cell in row] for row in header]
+            self._head_tokens = tokens.count(_text(self._caption, self._header, []))
+            self._is_cut = True
+
+    def parts(self, body: Sequence[Row], first_row: int) -> Iterator[TablePart]:
+        if self._is_cut:
+            yield from self._whole_head()
+        rows: list[Row] = []
+        used = start = 0
+        for number, row in enumerate(body, start=first_row):
+            if not any(cell.strip() for cell in row):
+                continue
+            cost = self._cost(row)
+            if rows and self._head_tokens + used + cost > self._target:
+                yield self._part(rows, start, number - 1)
+                rows, used = [], 0
+            if self._head_tokens + cost > self._room:
+                yield from self._wide(row, number)
+                continue
+            if not rows:
+                start = number
+            rows.append(row)
+            used += cost
+        if rows:
+            yield self._part(rows, start, first_row + len(body) - 1)
+
+    def _cost(self, row: Row) -> int:
+        """Tokens of a row's line, on the safe side; more than the room where it can't fit."""
+        count = fits("| " + " | ".join(_escaped(cell) for cell in row) + " |", self._room, self._tokens)
+        return self._room + 1 if count is None else count + 1
+
+    def _part(self, rows: Sequence[Row], first: int, last: int) -> TablePart:
+        text = _text(self._caption, self._header, rows)
+        return TablePart(text, self._tokens.count(text), first, last)
+
+    def _whole_head(self) -> Iterator[TablePart]:
+        """Caption and column names in full, once, where the repeated ones are cut."""
+        text = "\n\n".join([self._full_caption, *(cell for row in self._full_header for cell in row if cell.strip())])
+        for span in split(text, self._room, self._tokens):
+            yield TablePart(" ".join(text[span.start : span.end].split()), span.tokens, 0, 0)
+
+    def _wide(self, row: Row, number: int) -> Iterator[TablePart]:
+        """A row that does not fit, as tables side by side; each begins with the row's first cell if that is short."""
+        # Where even one name would take half the room, the columns go without.
+        names = [name if self._tokens.count(name) * 2 <= self._room else "" for name in self._names]
+        cells = [(name, cell) for name, cell in zip_longest(names, row, fillvalue="") if cell.strip()]
+        key, key_tokens = self._key(cells)
+        columns, used = list(key), key_tokens
+        for name, cell in cells[len(key) :]:
+            for text, cost in self._cell_parts(name, cell, self._room - key_tokens):
+                if len(columns) > len(key) and used + cost > self._room:
+                    yield self._band(columns, number)
+                    columns, used = list(key), key_tokens
+                columns.append((name, text))
+                used += cost
+        yield self._band(columns, number)
+
+    def _key(self, cells: Sequence[tuple[str, str]]) -> tuple[Sequence[tuple[str, str]], int]:
+        """What names a row: its first cell, if that and its column's name take a quarter of the room at most."""
+        if len(cells) < 2:
+            return [], 0
+        name, cell = cells[0]
+        count = fits(_escaped(f"{name} {cell}"), self._room // 4 - BORDER_TOKENS, self._tokens)
+        return ([], 0) if count is None else (cells[:1], count + BORDER_TOKENS)
+
+    def _cell_parts(self, name: str, cell: str, room: int) -> Iterator[tuple[str, int]]:
+        """The cell, or the parts of it that fit beside its column's name, and what each costs with the name."""
+        named = self._tokens.count(name) + BORDER_TOKENS
+        room = max(4, room - named)
+        cell = " ".join(cell.split())
+        count = fits(_escaped(cell), room, self._tokens)
+        if count is not None:
+            yield cell, named + count
+            return
+        if "|" in cell:  # escaping may double the tokens
+            room = max(2, room // 2)
+        start = end = used = 0
+        for span in split(cell, room, self._tokens):
+            if used and used + span.tokens + 1 > room:
+                yield cell[start:end], named + used
+                start, used = span.start, 0
+            end = span.end
+            used += span.tokens + 1
+        yield cell[start:end], named + used
+
+    def _band(self, columns: Sequence[tuple[str, str]], number: int) -> TablePart:
+        header = [[name for name, _ in columns]] if any(name for name, _ in columns) else []
+        text = _text("", header, [[cell for _, cell in columns]])
+        return TablePart(text, self._tokens.count(text), number, number)
+
+
+def _column_names(header: Sequence[Row]) -> list[str]:
+    """One short name a column: its header cells from top to bottom, each once."""
+    names = []
+    for cells in zip(*header, strict=False):
+        names.append(cut(" ".join(dict.fromkeys(cell for cell in cells if cell.strip())), HEADER_CELL_BYTES))
+    return names
+
+
+def _text(caption: str, header: Sequence[Row], body: Sequence[Row]) -> str:
+    rows = [*header, *(row for row in body if any(cell.strip() for cell in row))]
+    return "\n\n".join(part for part in (" ".join(caption.split()), markdown(rows, len(header))) if part)
+
+
+def _escaped(cell: str) -> str:
+    """A cell as long as Markdown makes it."""
+    return cell.replace("|", r"\|")

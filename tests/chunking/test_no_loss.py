@@ -1,0 +1,80 @@
+"""Whatever a document is made of: nothing is lost, nothing is too long, and the same comes out every time."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.chunking.registry import chunk
+from app.chunking.settings import ChunkingSettings
+from app.parsing.document import Element, ElementKind
+from tests.chunking.documents import WordsAndIdeographs, code, document, heading, table
+
+TOKENS = WordsAndIdeographs()
+SMALL = ChunkingSettings(target_tokens=40, max_tokens=60, max_embedded_tokens=64, min_tokens=8, overlap_tokens=12)
+
+words = st.sampled_from(
+    ["a", "fox", "e.g.", "end.", "End!", "3.5", "，", "。", "条款", "违约责任", "\n", "\n\n", "x" * 200, "漢" * 90]
+)
+prose = st.lists(words, min_size=1, max_size=60).flatmap(
+    lambda parts: st.sampled_from([" ".join(parts), "".join(parts)])
+)
+free = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=200)
+cells = st.one_of(
+    st.just(""), st.sampled_from(["1", "id", "甲方", "a|b"]), prose.map(lambda text: " ".join(text.split()))
+)
+tables = st.integers(1, 5).flatmap(
+    lambda width: st.builds(
+        table,
+        st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=8),
+        header_rows=st.integers(0, 1),
+    )
+)
+elements = st.one_of(
+    st.builds(heading, st.sampled_from(["H", "第一章 总则", "long " * 50]), st.integers(0, 12)),
+    st.builds(
+        Element,
+        kind=st.sampled_from([ElementKind.PARAGRAPH, ElementKind.LIST_ITEM, ElementKind.CAPTION, ElementKind.FOOTNOTE]),
+        text=st.one_of(prose, free),
+        page=st.none(),
+    ),
+    st.builds(code, prose),
+    tables,
+)
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(elements, max_size=8), st.sampled_from(["", "Title"]))
+def test_no_loss(parts: list[Element], title: str) -> None:
+    parsed = document(*parts)
+    made = chunk(parsed, SMALL, TOKENS, title)
+    assert made == chunk(parsed, SMALL, TOKENS, title)
+    assert [one.section for one in made] == sorted(one.section for one in made)
+
+    covered = bytearray(len(parsed.text))
+    for one in made:
+        assert one.text.strip()
+        assert one.token_count == TOKENS.count(one.embedded_text(title)) <= SMALL.max_embedded_tokens
+        assert 0 <= one.start < one.end <= len(parsed.text)
+        if one.text == parsed.text[one.start : one.end]:
+            covered[one.start : one.end] = b"x" * (one.end - one.start)
+
+    together = squeezed("".join(one.text for one in made)).replace("\\", "")
+    position = 0
+    for element in parsed.elements:
+        if not element.text:
+            continue
+        start, position = position, position + len(element.text) + 2
+        if element.table is not None:
+            for row in element.table.rows:
+                assert all(cell_is_in(cell, together) for cell in row)
+        elif element.kind is not ElementKind.HEADING:
+            for offset, character in enumerate(element.text, start):
+                assert character.isspace() or covered[offset] or squeezed(element.text).replace("\\", "") in together
+
+
+def cell_is_in(cell: str, together: str) -> bool:
+    """A long cell may be split over chunks, so each of its words is looked for."""
+    return all(word.replace("\\", "")[:30] in together for word in cell.split())

@@ -1,0 +1,70 @@
+import pytest
+
+from app.chunking.splitting import CODE_LEVELS, fits, sentence_ends, split
+from tests.chunking.documents import WordsAndIdeographs
+
+TOKENS = WordsAndIdeographs()
+
+
+def parts(text: str) -> list[str]:
+    ends = [*sentence_ends(text), len(text)]
+    return [text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False) if text[start:end].strip()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ("他说：“好。”然后走了。真的？！是的；对", ["他说：“好。”", "然后走了。", "真的？！", "是的；", "对"]),
+        (
+            "Dr. Smith and J. Doe paid 3.5 dollars, e.g. here. Fine.",
+            ["Dr. Smith and J. Doe paid 3.5 dollars, e.g. here.", "Fine."],
+        ),
+        ("See example.com for more. It ends vs. there.", ["See example.com for more.", "It ends vs. there."]),
+        ('He said "no." She left.', ['He said "no."', "She left."]),
+        ("First line\nof one\n\nsecond", ["First line\nof one", "second"]),
+        ("Wait... What?", ["Wait...", "What?"]),
+    ],
+)
+def test_sentence_ends(text: str, expected: list[str]) -> None:
+    assert parts(text) == expected
+
+
+def test_a_long_sentence_is_split_at_clauses() -> None:
+    text = "，".join("当事人应当遵守约定" for _ in range(8))
+    spans = split(text, 20, TOKENS)
+    assert [text[span.start : span.end] for span in spans] == ["当事人应当遵守约定，"] * 7 + ["当事人应当遵守约定"]
+    assert [span.tokens for span in spans] == [10] * 7 + [9]
+
+
+def test_cuts_between_tokens_prefer_white_space() -> None:
+    text = "letters " * 100
+    spans = split(text, 32, TOKENS)
+    assert all(
+        text[span.start : span.end].split() == ["letters"] * len(text[span.start : span.end].split()) for span in spans
+    )
+    assert sum(span.tokens for span in spans) == TOKENS.count(text)
+
+
+def test_code_keeps_indentation() -> None:
+    text = "if a:\n    b = 1\n\n    c = 2\n" * 10
+    spans = split(text, 8, TOKENS, CODE_LEVELS)
+    assert {text[span.start : span.end] for span in spans} >= {"    c = 2"}
+
+
+def test_much_too_long_text_is_not_counted() -> None:
+    class Refusing(WordsAndIdeographs):
+        def count(self, text: str) -> int:
+            raise AssertionError("counted")
+
+    assert fits("x" * 1000, 10, Refusing()) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["." * 50_000, "\n" * 50_000, "。" * 50_000, '."' * 25_000, ("\n" + " " * 500) * 400, "," * 50_000]
+)
+def test_runs_of_marks_are_no_trouble(text: str) -> None:
+    """A pattern that backtracked would take hours here."""
+    for levels in (CODE_LEVELS, None):
+        spans = split(text, 50, TOKENS) if levels is None else split(text, 50, TOKENS, levels)
+        assert sum(span.tokens for span in spans) == TOKENS.count(text)

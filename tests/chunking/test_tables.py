@@ -1,0 +1,120 @@
+import pytest
+
+from app.chunking.chunk import ChunkKind, DraftChunk
+from app.chunking.registry import chunk
+from app.chunking.settings import ChunkingSettings
+from app.parsing.document import Element
+from tests.chunking.documents import WordsAndIdeographs, caption, document, paragraph, sentences, table
+
+TOKENS = WordsAndIdeographs()
+SMALL = ChunkingSettings(target_tokens=60, max_tokens=90, max_embedded_tokens=120, min_tokens=8, overlap_tokens=20)
+PEOPLE = [["id", "name"], *([str(number), f"person {number}"] for number in range(60))]
+
+
+def chunks(*elements: Element, settings: ChunkingSettings = SMALL) -> list[DraftChunk]:
+    return chunk(document(*elements), settings, TOKENS, "")
+
+
+def test_a_table_that_fits_is_kept_whole_beside_its_text() -> None:
+    small = table(PEOPLE[:4])
+    (only,) = chunks(paragraph("Who is who:"), small)
+    assert only.text == "Who is who:\n\n" + small.text
+    (alone,) = chunks(small)
+    assert alone.kind is ChunkKind.TABLE
+
+
+def test_a_split_table_repeats_caption_and_header_and_keeps_every_row() -> None:
+    made = chunks(table(PEOPLE, caption="Table 1: people"))
+    assert len(made) > 3
+    for one in made:
+        assert one.kind is ChunkKind.TABLE
+        assert one.text.startswith("Table 1: people\n\n| id | name |\n| --- | --- |\n| ")
+        assert one.token_count <= SMALL.max_tokens
+    rows = [line for one in made for line in one.text.splitlines()[4:]]
+    assert rows == [f"| {number} | person {number} |" for number in range(60)]
+
+
+def test_parts_know_where_their_rows_stand() -> None:
+    parsed = document(paragraph("Before."), table(PEOPLE))
+    made = [one for one in chunk(parsed, SMALL, TOKENS, "") if one.kind is ChunkKind.TABLE]
+    for one in made:
+        first, last = one.text.splitlines()[2], one.text.splitlines()[-1]
+        assert parsed.text[one.start : one.end].startswith(first)
+        assert parsed.text[one.start : one.end].endswith(last)
+
+
+def test_a_caption_element_before_a_table_goes_with_it() -> None:
+    made = chunks(paragraph(sentences(8)), caption("表1 人员"), table(PEOPLE))
+    tables = [one for one in made if one.kind is ChunkKind.TABLE]
+    assert all(one.text.startswith("表1 人员\n\n| id | name |") for one in tables)
+    assert not any("表1" in one.text for one in made if one.kind is ChunkKind.TEXT)
+
+
+def test_a_caption_of_something_else_stays_in_the_text() -> None:
+    (only,) = chunks(caption("Figure 1: a cat"), paragraph("It sleeps."))
+    assert only.text == "Figure 1: a cat\n\nIt sleeps."
+
+
+def test_a_row_that_does_not_fit_is_split_by_columns_under_their_names() -> None:
+    names = [f"column{number}" for number in range(30)]
+    made = chunks(table([names, [f"value {number}" for number in range(30)]]))
+    assert len(made) > 1
+    for one in made:
+        assert one.token_count <= SMALL.max_tokens
+    bands = [one.text.splitlines() for one in made if "value" in one.text]
+    pairs = [
+        pair
+        for header, _, row in bands
+        for pair in zip(header.strip("| ").split(" | "), row.strip("| ").split(" | "), strict=True)
+    ]
+    wanted = [(f"column{number}", f"value {number}") for number in range(30)]
+    assert [pair for pair in pairs if pair != wanted[0]] == wanted[1:]
+    assert pairs.count(wanted[0]) == len(bands)
+
+
+def test_a_cell_that_does_not_fit_is_split_by_sentences_under_its_name() -> None:
+    long = sentences(40)
+    made = chunks(table([["id", "report"], ["1", "short"], ["2", long], ["3", "short"]]))
+    assert all(one.token_count <= SMALL.max_tokens for one in made)
+    rows = [one.text.splitlines()[-1].strip("| ") for one in made if "quick" in one.text]
+    assert all(row.startswith("2 | ") for row in rows)
+    assert " ".join(row.removeprefix("2 | ") for row in rows) == long
+    assert all(one.text.startswith("| id | report |") for one in made)
+    assert [one.text.splitlines()[-1] for one in (made[0], made[-1])] == ["| 1 | short |", "| 3 | short |"]
+
+
+def test_column_names_too_long_to_repeat_are_given_whole_once() -> None:
+    name = "a very long column name " * 12
+    made = chunks(table([[name, "b"], *([str(number), "x"] for number in range(30))]))
+    assert all(one.token_count <= SMALL.max_tokens for one in made)
+    together = " ".join(one.text for one in made)
+    assert together.count("a very long column name") >= 12
+    assert all(f"| {number} | x |" in together for number in range(30))
+
+
+def test_line_breaks_and_borders_in_cells_do_not_break_rows() -> None:
+    (only,) = chunks(table([["a", "b"], ["one\ntwo", "x|y"]]))
+    assert only.text.splitlines()[-1] == r"| one two | x\|y |"
+
+
+@pytest.mark.parametrize("cell", ["|" * 400, "漢" * 1000, "word " * 500])
+def test_no_cell_makes_a_chunk_too_long(cell: str) -> None:
+    made = chunks(table([["id", "value"], ["1", cell]]))
+    assert all(one.token_count <= SMALL.max_embedded_tokens for one in made)
+    kept = sum(one.text.replace("\\", "").count(cell[0]) for one in made)
+    assert kept >= cell.count(cell[0])
+
+
+def test_a_table_without_header_and_one_of_nothing_else() -> None:
+    made = chunks(table([[str(number), "x"] for number in range(60)], header_rows=0))
+    assert all(f"| {number} | x |" in "\n".join(one.text for one in made) for number in range(60))
+    (only,) = chunks(table([["id", "name"]], header_rows=1))
+    assert "| id | name |" in only.text
+
+
+def test_a_large_table_takes_one_chunk_for_each_handful_of_rows() -> None:
+    rows = [["id", "name", "value"], *([str(number), f"name {number}", "x"] for number in range(4_000))]
+    rows[777][1] = "an endless cell " * 1_000
+    made = chunks(table(rows), settings=ChunkingSettings())
+    assert all(one.token_count <= 450 for one in made)
+    assert "| 3999 | name 3999 | x |" in made[-1].text
