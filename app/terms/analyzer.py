@@ -18,7 +18,7 @@ import rjieba
 import Stemmer  # type: ignore[import-not-found]  # a C extension without stubs
 
 from app.terms import stop_words
-from app.terms.scripts import HAN_RUN, HUMP, KATAKANA_RUN, PIECE, POSSESSIVE, RUN, normalize, stemmer_of
+from app.terms.scripts import HAN_RUN, HUMP, KATAKANA_RUN, PIECE, POSSESSIVE, RUN, STEP, normalize, stemmer_of
 
 ANALYZER_VERSION = "1"
 """Changes whenever the same text may give other terms: indexes of another version must be rebuilt."""
@@ -32,6 +32,8 @@ _MAX_DIGIT_GROUPS = 4
 
 _SEGMENT_LENGTH = 1000
 """Chinese without any punctuation is segmented in slices of this many characters: memory stays bounded."""
+
+_MAX_WORD_LENGTH = 16
 
 _thread = threading.local()
 
@@ -87,7 +89,8 @@ def _ideograph_query_terms(run: str) -> list[str]:
 def _search_words(run: str) -> Iterator[str]:
     """Chinese words of a run, and the words inside long words; katakana words whole."""
     for han in HAN_RUN.findall(run):
-        yield from _slices_cut(han, rjieba.cut_for_search)
+        # Characters that the dictionary lacks come back as one word of any length.
+        yield from (word for word in _slices_cut(han, rjieba.cut_for_search) if len(word) <= _MAX_WORD_LENGTH)
     for katakana in KATAKANA_RUN.findall(run):
         yield katakana[:MAX_TERM_LENGTH]
 
@@ -102,19 +105,25 @@ def _pairs(run: str) -> list[str]:
 
 
 def _identifier_terms(run: str, query: bool) -> Sequence[str]:
-    """A run of spaced script: the whole if it has several pieces, then each piece, then the parts of each piece.
+    """A run of spaced script: wholes (`src/app/main.py`, `main.py`), then each piece, then the parts of each piece.
 
     Any term is given once for one run: `a.a` is not twice as much about a.
     """
     run = POSSESSIVE.sub("", run)
     pieces = PIECE.findall(run)
     words = dict.fromkeys(word for piece in pieces for word in _piece_words(piece))
-    terms = dict.fromkeys(_stem(word) for word in words if not (query and word in stop_words.ENGLISH))
-    if (len(pieces) > 1 or run.endswith(("+", "#"))) and len(run) <= MAX_TERM_LENGTH:
-        whole = run.lower().replace("\u2019", "'")
-        if not (query and whole in stop_words.ENGLISH):
-            return (whole, *terms)
-    return tuple(terms)
+    terms = (_stem(word) for word in words if not (query and word in stop_words.ENGLISH))
+    wholes = (whole for whole in _wholes(run, pieces) if not (query and whole in stop_words.ENGLISH))
+    return tuple(dict.fromkeys((*wholes, *terms)))
+
+
+def _wholes(run: str, pieces: Sequence[str]) -> Iterator[str]:
+    """The run, and its steps that consist of pieces themselves (`main.py`, `example.org`)."""
+    if len(pieces) == 1 and not run.endswith(("+", "#")):
+        return
+    for whole in (run, *STEP.findall(run)):
+        if len(whole) <= MAX_TERM_LENGTH and not PIECE.fullmatch(whole):
+            yield whole.lower().replace("\u2019", "'")
 
 
 # The words of a language are few and come again and again.

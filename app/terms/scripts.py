@@ -37,6 +37,9 @@ RUN = re.compile(
     rf"|(?P<spaced>{_SPACED}+(?:{_CONNECTORS}+{_SPACED}+)*(?:\+\+|\#(?!\w))?)"
 )
 PIECE = re.compile(f"(?:[^\\W_]|[{MARKS}])+")
+STEP = re.compile(r"[^/\\@:]+")
+"""A step of a path or a side of an address."""
+
 POSSESSIVE = re.compile("['\u2019]s$", re.IGNORECASE)
 HUMP = re.compile(rf"[A-Z]+(?![a-z])|[A-Z]?(?:[^\W\dA-Z_]|[{MARKS}])+|\d+")
 """Parts of a piece: `maxRetryCount` → max, Retry, Count; `HTTPServer` → HTTP, Server; `v12` → v, 12."""

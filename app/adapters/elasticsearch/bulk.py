@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from elasticsearch import AsyncElasticsearch
 
-from app.adapters.elasticsearch.errors import translated_errors
+from app.adapters.elasticsearch.errors import index_missing, translated_errors
 from app.core.errors import EngineRejected, EngineUnavailable
 
 _ITEMS = 1_000
@@ -73,7 +73,7 @@ class BulkWriter:
                 result = next(iter(item.values()))
                 if result["status"] == 409:
                     refused.add(write.id)
-                elif result["status"] >= 300 and not (write.body is None and result["status"] == 404):
+                elif "error" in result:
                     raise _item_error(result)
                 elif result.get("result") == "created":
                     created.add(write.id)
@@ -130,8 +130,10 @@ def _lines(write: Write) -> list[dict[str, Any]]:
 
 def _item_error(item: dict[str, Any]) -> EngineUnavailable | EngineRejected:
     """A full queue or a lost shard passes; a refused document does not."""
+    kind = item["error"].get("type", "unknown")
+    if kind == "index_not_found_exception":
+        return index_missing()
     status = item.get("status", 500)
-    kind = item.get("error", {}).get("type", "unknown")
     if status == 429 or status >= 500:
         return EngineUnavailable("Elasticsearch could not write a chunk now.", code="text_index_failed", reason=kind)
     return EngineRejected("Elasticsearch refused a chunk.", code="text_index_refused", reason=kind)

@@ -18,10 +18,7 @@ def translated_errors() -> Iterator[None]:
         if status in {408, 429} or status >= 500:
             raise EngineUnavailable("Elasticsearch is overloaded or failed.", code="text_index_failed") from error
         if status == 404:
-            raise EngineUnavailable(
-                "Elasticsearch lacks the index of terms. Start the application again, and run `biggraph repair`.",
-                code="text_index_missing",
-            ) from error
+            raise index_missing() from error
         if status in {401, 403}:
             raise EngineRejected(
                 "Elasticsearch refuses the credentials in ELASTICSEARCH_URL.", code="text_index_forbidden"
@@ -33,3 +30,10 @@ def translated_errors() -> Iterator[None]:
         ) from error
     except TransportError as error:
         raise EngineUnavailable("Elasticsearch does not answer.", code="text_index_failed") from error
+
+
+def index_missing() -> EngineUnavailable:
+    return EngineUnavailable(
+        "Elasticsearch lacks the index of terms. Start the application again, and run `biggraph repair`.",
+        code="text_index_missing",
+    )
