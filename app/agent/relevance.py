@@ -13,6 +13,7 @@ the cosine alone 69 % and 20 %, shared terms alone 32 % and 13 %. Across languag
 nothing, and L with its own threshold lets through 12 % and 15 %.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -75,16 +76,20 @@ class Background:
     """Vectors of the background sentences, made once for a process and an embedding model."""
 
     def __init__(self) -> None:
-        self._vectors: dict[str, dict[Language, Vectors]] = {}
+        self._vectors: dict[str, asyncio.Task[dict[Language, Vectors]]] = {}
 
     async def means(self, embedder: Embedder, question: str) -> dict[Language, float]:
         """The question's mean cosine with the sentences of each language. Raises `EngineUnavailable`."""
-        vectors = self._vectors.get(embedder.space.name)
-        if vectors is None:
-            vectors = {language: await embedder.embed_passages(texts) for language, texts in BACKGROUND.items()}
-            self._vectors[embedder.space.name] = vectors
-        asked = await embedder.embed_query(question)
+        making = self._vectors.get(embedder.space.name)
+        if making is None or (making.done() and (making.cancelled() or making.exception())):
+            making = self._vectors[embedder.space.name] = asyncio.create_task(_embed_background(embedder))
+        # Shielded: whoever waits may give up, the vectors are still there for the next question.
+        vectors, asked = await asyncio.gather(asyncio.shield(making), embedder.embed_query(question))
         return {language: float(np.mean(rows @ asked)) for language, rows in vectors.items()}
+
+
+async def _embed_background(embedder: Embedder) -> dict[Language, Vectors]:
+    return {language: await embedder.embed_passages(texts) for language, texts in BACKGROUND.items()}
 
 
 def relevance_of(question: str, passages: Sequence[Passage], background: Mapping[Language, float] | None) -> Relevance:

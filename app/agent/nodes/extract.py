@@ -19,7 +19,7 @@ from app.models import AnswerKind
 
 log = structlog.get_logger()
 
-EMBEDDING_SECONDS = 2.0
+EMBEDDING_SECONDS = 3.0
 """How long the vectors of sentences are waited for; behind an ingestion it may take longer, and terms must do."""
 
 

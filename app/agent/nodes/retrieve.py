@@ -17,8 +17,6 @@ from app.retrieval.schemas import MOST_QUERY_CHARACTERS, RetrieveRequest
 
 log = structlog.get_logger()
 
-EMBEDDING_SECONDS = 2.0
-"""How long the question's distance from the background is waited for; without it, shared terms decide."""
 BACKGROUND_VECTORS = Background()
 
 
@@ -68,8 +66,9 @@ async def retrieve(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
 
 
 async def _background(query: str, turn: Turn) -> dict[Language, float] | None:
+    """None where the vectors don't come in time: shared terms decide then."""
     try:
-        async with asyncio.timeout(EMBEDDING_SECONDS):
+        async with asyncio.timeout(turn.parts.settings.retrieval_timeout_seconds):
             return await BACKGROUND_VECTORS.means(turn.parts.embedder, query)
     except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
         log.warning("background_vectors_missing", reason=str(failure) or "too late")
