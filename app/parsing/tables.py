@@ -24,26 +24,23 @@ def fill_spans(rows: Iterable[Iterable[SpannedCell]], *, max_columns: int = 2000
     grid: list[list[str]] = []
     for row in rows:
         line: list[str] = []
-
-        def fill_hanging(line: list[str] = line) -> None:
-            while len(line) in hanging:
-                column = len(line)
-                left, text = hanging[column]
-                line.append(text)
-                if left > 1:
-                    hanging[column] = (left - 1, text)
-                else:
-                    del hanging[column]
-
         for cell in row:
-            fill_hanging()
+            _continue_spans(line, hanging)
             for _ in range(min(cell.columns, max_columns - len(line))):
                 if cell.rows > 1:
-                    hanging[len(line)] = (cell.rows - 1, cell.text)
+                    hanging[len(line)] = (cell.rows, cell.text)
                 line.append(cell.text)
-        fill_hanging()
+        _continue_spans(line, hanging, to_the_end=True)
+        hanging = {column: (left - 1, text) for column, (left, text) in hanging.items() if left > 1}
         grid.append(line)
     return rectangle(grid)
+
+
+def _continue_spans(line: list[str], hanging: dict[int, tuple[int, str]], *, to_the_end: bool = False) -> None:
+    """Fills the columns at the end of `line` that cells of rows above reach into; `to_the_end`, over gaps as well."""
+    last = max(hanging, default=-1) if to_the_end else -1
+    while len(line) in hanging or len(line) <= last:
+        line.append(hanging.get(len(line), (0, ""))[1])
 
 
 def rectangle(rows: Sequence[list[str]]) -> list[list[str]]:

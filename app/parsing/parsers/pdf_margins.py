@@ -17,7 +17,7 @@ _PAGE_NUMBER = re.compile(
 
 
 def drop_running_lines(pages: list[PageLines]) -> None:
-    """Removes them in place. Digits count as equal, so numbered footers repeat; positions may differ by a few points."""
+    """Removes them in place. Digits count as equal, so numbered footers repeat; heights may differ by a few points."""
     repeated: dict[tuple[str, int], set[int]] = defaultdict(set)
     for number, page in enumerate(pages):
         for line in page.lines:

@@ -1,0 +1,36 @@
+"""Small files made in the tests, and a parser without the sandbox around it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.parsing.document import Element, ElementKind, ParsedDocument
+from app.parsing.limits import ParseLimits
+from app.parsing.parse import parse_document
+from app.parsing.source import Source
+
+Parse = Callable[..., ParsedDocument]
+
+
+@pytest.fixture
+def parse(tmp_path: Path) -> Parse:
+    """Parses content under a name, in this process."""
+
+    def parse_content(
+        content: bytes | str, name: str, *, limits: ParseLimits | None = None, password: str | None = None
+    ) -> ParsedDocument:
+        path = tmp_path / "content"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return parse_document(Source(path, name, "", limits or ParseLimits(), password))
+
+    return parse_content
+
+
+def of_kind(document: ParsedDocument, kind: ElementKind) -> list[Element]:
+    return [element for element in document.elements if element.kind is kind]
+
+
+def outline(document: ParsedDocument) -> list[tuple[str, int, str]]:
+    """Kind, level and text of every element."""
+    return [(element.kind.value, element.level, element.text) for element in document.elements]

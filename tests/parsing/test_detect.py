@@ -1,0 +1,57 @@
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import ParseFailed
+from app.parsing import media_types
+from app.parsing.detect import detect
+from tests.parsing.office_files import archive, docx
+
+ODT = archive({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": "<x/>"})
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "expected"),
+    [
+        (b"%PDF-1.7\n", "report.txt", media_types.PDF),
+        (b"junk before\n%PDF-1.4\n", "report.pdf", media_types.PDF),
+        (docx("<w:p/>"), "report.pdf", media_types.DOCX),
+        (archive({"[Content_Types].xml": "<x/>", "xl/workbook.xml": "<x/>"}), "a", media_types.XLSX),
+        (archive({"[Content_Types].xml": "<x/>", "ppt/presentation.xml": "<x/>"}), "a.docx", media_types.PPTX),
+        (ODT, "a.docx", media_types.ODT),
+        (archive({"readme.txt": "hello"}), "a.docx", media_types.ZIP),
+        (b"{\\rtf1 hello}", "a.doc", media_types.RTF),
+        (b"\x89PNG\r\n\x1a\n\0\0\0", "a.pdf", media_types.PNG),
+        (b"<!DOCTYPE html><html></html>", "a.txt", media_types.HTML),
+        (b"<?xml version='1.0'?><!-- x --><html/>", "a.txt", media_types.HTML),
+        ("<html><p>中文</p></html>".encode("utf-16"), "a.txt", media_types.HTML),
+        (b"<p>fragment</p>", "a.html", media_types.HTML),
+        (b"a,b\n1,2\n", "a.csv", media_types.CSV),
+        (b"a\tb\n", "a.TSV", media_types.TSV),
+        (b"# title\n", "folder\\a.md", media_types.MARKDOWN),
+        ("第一章".encode("gb18030"), "a", media_types.TEXT),
+        (b"a,b\n1,2\n", "a.pdf", media_types.TEXT),
+    ],
+)
+def test_type_is_told_by_content(content: bytes, name: str, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert detect(path, name).media_type == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "empty_file"),
+        (b" \r\n\t\0\0", "empty_file"),
+        (bytes(range(256)) * 10, "unsupported_type"),
+        (docx("<w:p/>")[:200], "damaged"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "damaged"),
+    ],
+)
+def test_what_has_no_type_has_a_reason(content: bytes, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(ParseFailed) as failed:
+        detect(path, "file.docx")
+    assert failed.value.error_code == reason

@@ -1,0 +1,51 @@
+"""The real documents: every expected string in order, every unreadable file with its reason."""
+
+import pytest
+
+from app.core.errors import ParseFailed
+from app.parsing import media_types
+from app.parsing.registry import registry
+from app.parsing.sandbox import parse_file
+from tests.files.manifest import ExpectedFile, manifest, match
+
+FOLDERS = ("pdf", "docx", "xlsx", "csv", "html", "md", "txt")
+FILES = [file for file in manifest() if file.folder in FOLDERS]
+REASONS = {
+    "pdf/pdfplumber__empty.pdf": {"empty_file"},
+    "docx/poi__truncated62886.docx": {"damaged"},
+    "xlsx/poi__poc-xmlbomb.xlsx": {"too_complex"},
+    "pdf/derived__truncated_10q.pdf": {"damaged"},
+}
+# A control character stands inside this string in the file; it is no text and is cleaned away.
+NOT_EXPECTED = ("\x07",)
+
+pytestmark = pytest.mark.skipif(not FILES, reason="the real documents (../shared/files) are not here")
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.is_text], ids=lambda file: file.name)
+async def test_expected_strings_are_found_in_order(file: ExpectedFile) -> None:
+    document = await parse_file(file.path, file_name=file.name, password=file.password or None)
+    strings = tuple(string for string in file.strings if not any(mark in string for mark in NOT_EXPECTED))
+    matches = match(document.text, strings)
+    assert matches.missing == ()
+    assert matches.out_of_order == ()
+    for element in document.elements:
+        assert document.text[element.start : element.end] == element.text
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.expect != "text"], ids=lambda file: file.name)
+async def test_unreadable_files_say_why(file: ExpectedFile) -> None:
+    if file.expect == "text_or_clean_error":
+        pytest.skip("reads as text")
+    expected = REASONS.get(file.name) or {"encrypted" if file.password else file.expect}
+    with pytest.raises(ParseFailed) as failed:
+        await parse_file(file.path, file_name=file.name)
+    assert failed.value.error_code in expected
+
+
+@pytest.mark.parametrize("file", [f for f in manifest() if f.folder == "pptx"], ids=lambda file: file.name)
+async def test_what_has_no_parser_yet_says_so(file: ExpectedFile) -> None:
+    assert media_types.PPTX not in registry.media_types
+    with pytest.raises(ParseFailed) as failed:
+        await parse_file(file.path, file_name=file.name)
+    assert failed.value.error_code in {"unsupported_type", "encrypted"}

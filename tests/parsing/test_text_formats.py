@@ -1,0 +1,115 @@
+"""Plain text, Markdown, HTML and delimited values."""
+
+import pytest
+
+from app.core.errors import ParseFailed
+from app.parsing.document import ElementKind
+from app.parsing.limits import ParseLimits
+from app.parsing.parsers.delimited import sniff_delimiter
+from tests.parsing.conftest import Parse, of_kind, outline
+
+
+def test_text_has_chapters_and_paragraphs(parse: Parse) -> None:
+    document = parse(
+        "第一章 总则\n\n为了规范，制定本法。\n第二行。\n\n第一章讲的是总则。\n\nCHAPTER IV\n\nIt was\nnight.\n",
+        "law.txt",
+    )
+    assert outline(document) == [
+        ("heading", 2, "第一章 总则"),
+        ("paragraph", 0, "为了规范，制定本法。\n第二行。"),
+        ("paragraph", 0, "第一章讲的是总则。"),
+        ("heading", 2, "CHAPTER IV"),
+        ("paragraph", 0, "It was\nnight."),
+    ]
+    assert document.title == "law"
+
+
+def test_unwrapped_lines_are_paragraphs(parse: Parse) -> None:
+    document = parse("一。\n二。\n三。\n四。\n", "a.txt")
+    assert [element.text for element in document.elements] == ["一。", "二。", "三。", "四。"]
+
+
+def test_markdown_keeps_its_structure(parse: Parse) -> None:
+    document = parse(
+        '---\ntitle: 手册\nauthor: "Li"\n---\n# 概述\n\nText with **bold**\nand `code`.\n\n- one\n  - two\n\n'
+        "```python\ndef f():\n    return  1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 \\| 3 |\n\n"
+        "<ul><li>html item</li></ul>\n\n<!-- a note -->\n",
+        "a.md",
+    )
+    assert document.title == "手册"
+    assert document.metadata["author"] == "Li"
+    assert outline(document) == [
+        ("heading", 1, "概述"),
+        ("paragraph", 0, "Text with bold\nand code."),
+        ("list_item", 1, "one"),
+        ("list_item", 2, "two"),
+        ("code", 0, "def f():\n    return  1"),
+        ("table", 0, "| a | b |\n| --- | --- |\n| 1 | 2 \\| 3 |"),
+        ("list_item", 1, "html item"),
+        ("paragraph", 0, "a note"),
+    ]
+    assert of_kind(document, ElementKind.CODE)[0].language == "python"
+
+
+def test_html_keeps_what_a_reader_sees(parse: Parse) -> None:
+    document = parse(
+        "<html><head><title>Page</title><style>p{}</style></head><body><script>var x='<p>no</p>'</script>"
+        "<h2>Head <em>ing</em></h2><div>Loose <b>text</b><p>Paragraph<br>second line</p>tail</div>"
+        "<ul><li>one<ol><li>deep</li></ol></li></ul><p hidden>hidden</p><p style='display: none'>hidden</p>"
+        "<pre class='language-c'>int  x;\n  y;</pre></body></html>",
+        "a.html",
+    )
+    assert document.title == "Page"
+    assert outline(document) == [
+        ("heading", 2, "Head ing"),
+        ("paragraph", 0, "Loose text"),
+        ("paragraph", 0, "Paragraph\nsecond line"),
+        ("paragraph", 0, "tail"),
+        ("list_item", 1, "one"),
+        ("list_item", 2, "deep"),
+        ("code", 0, "int  x;\n  y;"),
+    ]
+
+
+def test_html_tables_are_filled(parse: Parse) -> None:
+    document = parse(
+        "<table><caption>Sales</caption><thead><tr><th rowspan=2>Region<th colspan=2>2024<tr><th>H1<th>H2</thead>"
+        "<tr><td>North<td>1<td><ul><li>2<li>3</ul></table>",
+        "a.html",
+    )
+    table = of_kind(document, ElementKind.TABLE)[0].table
+    assert table is not None
+    assert table.rows == [["Region", "2024", "2024"], ["Region", "H1", "H2"], ["North", "1", "2\n3"]]
+    assert (table.header_rows, table.caption) == (2, "Sales")
+    assert of_kind(document, ElementKind.CAPTION)[0].text == "Sales"
+
+
+def test_layout_tables_are_no_tables(parse: Parse) -> None:
+    document = parse("<table><tr><td><h1>Title</h1><p>Text</p></td><td><p>Aside</p></td></tr></table>", "a.html")
+    assert outline(document) == [("heading", 1, "Title"), ("paragraph", 0, "Text"), ("paragraph", 0, "Aside")]
+
+
+def test_html_may_nest_deeper_than_python_recurses(parse: Parse) -> None:
+    document = parse("<html><body>" + "<div>" * 20_000 + "deep", "a.html")
+    assert document.text == "deep"
+
+
+def test_delimited_values_with_quoted_lines(parse: Parse) -> None:
+    document = parse('sep=;\n\nname;note\nLi;"two\nlines; one cell"\nWang\n', "a.csv")
+    table = document.elements[0].table
+    assert table is not None
+    assert table.rows == [["name", "note"], ["Li", "two\nlines; one cell"], ["Wang", ""]]
+    assert (table.header_rows, table.first_row) == (1, 3)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters_are_sniffed(delimiter: str) -> None:
+    rows = [["id", "price, net", "remark"], ["1", "2", "a"], ["3", "4", "b"]]
+    text = "\n".join(delimiter.join(f'"{cell}"' for cell in row) for row in rows)
+    assert sniff_delimiter(text) == delimiter
+
+
+def test_rows_of_wild_width_are_refused(parse: Parse) -> None:
+    with pytest.raises(ParseFailed) as failed:
+        parse("a," * 9_000 + "\n" + "b\n" * 9_000, "a.csv", limits=ParseLimits(cells=20_000))
+    assert failed.value.error_code == "too_complex"
