@@ -33,10 +33,7 @@ def server_url() -> Iterator[str]:
     if url := os.environ.get("BIGGRAPH_TEST_QDRANT_URL"):
         yield url
         return
-    docker = pytest.importorskip("docker", reason="no BIGGRAPH_TEST_QDRANT_URL, no Docker client")
-    try:
-        docker.from_env().ping()
-    except docker.errors.DockerException:
+    if not os.environ.get("DOCKER_HOST") and not Path("/var/run/docker.sock").exists():
         pytest.skip("no BIGGRAPH_TEST_QDRANT_URL, no Docker engine")
     from testcontainers.qdrant import QdrantContainer
 
