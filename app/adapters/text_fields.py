@@ -33,12 +33,10 @@ def entry_key(scope: TenantScope, chunk_id: UUID) -> str:
 
 def joined_terms(terms: Sequence[str]) -> str:
     """A text that a whitespace tokenizer cuts into exactly these terms. `EngineRejected` if there is none."""
-    for term in terms:
-        if not term or len(term) > LONGEST_TERM or term.split() != [term] or _SURROGATE.search(term):
-            raise EngineRejected(
-                "A term must be 1 to 255 characters of Unicode without white space.", code="wrong_term"
-            )
-    return " ".join(terms)
+    joined = " ".join(terms)
+    if joined.split() != list(terms) or max(map(len, terms), default=0) > LONGEST_TERM or _SURROGATE.search(joined):
+        raise EngineRejected("A term must be 1 to 255 characters of Unicode without white space.", code="wrong_term")
+    return joined
 
 
 def weighted_terms(terms: Sequence[str]) -> dict[str, int]:

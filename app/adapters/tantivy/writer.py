@@ -62,7 +62,7 @@ class Transaction:
         for new in entries:
             stored = versions.get(new.source.chunk_id)
             if stored is None or new.version >= stored:
-                self._put(scope, new)
+                self._put(scope, new, replaces=stored is not None)
                 versions[new.source.chunk_id] = new.version
 
     def update_source(self, scope: TenantScope, sources: Sequence[ChunkSource]) -> None:
@@ -70,15 +70,16 @@ class Transaction:
         for source in sources:
             version = versions.get(source.chunk_id)
             if version is not None:
-                self._put(scope, Entry(source, self._terms(scope, source.chunk_id), version))
+                self._put(scope, Entry(source, self._terms(scope, source.chunk_id), version), replaces=True)
 
     def delete(self, scope: TenantScope, chunk_ids: Sequence[UUID]) -> None:
         for chunk_id in chunk_ids:
             self._remove(entry_key(scope, chunk_id))
 
-    def _put(self, scope: TenantScope, new: Entry) -> None:
+    def _put(self, scope: TenantScope, new: Entry, *, replaces: bool) -> None:
         key = entry_key(scope, new.source.chunk_id)
-        self._remove(key)
+        if replaces:
+            self._remove(key)
         self._writer.add_document(entry(scope, new.source, new.terms, new.version))
         self._written[key] = new
 
