@@ -10,7 +10,9 @@ hold the answer. Without a model the best sentences answer. Where nothing releva
 
 from functools import cache
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from app.agent.nodes.extract import decline, extract
@@ -20,10 +22,17 @@ from app.agent.nodes.verify import verify
 from app.agent.relevance import Relevance
 from app.agent.state import AgentState, Turn
 
+AnsweringGraph = CompiledStateGraph[AgentState, Turn, AgentState, AgentState]
+
+
+def answering_graph(checkpointer: BaseCheckpointSaver[str] | None = None) -> AnsweringGraph:
+    """The graph for one run. Compiling takes some ten milliseconds, so that is done once and the result copied."""
+    compiled = _compiled()
+    return compiled if checkpointer is None else compiled.copy({"checkpointer": checkpointer})
+
 
 @cache
-def answering_graph() -> StateGraph[AgentState, Turn, AgentState, AgentState]:
-    """Made at first use; compiled per run, with that run's checkpointer."""
+def _compiled() -> AnsweringGraph:
     graph = StateGraph(AgentState, context_schema=Turn)
     graph.add_node("retrieve", retrieve)
     graph.add_node("generate", generate)
@@ -36,7 +45,7 @@ def answering_graph() -> StateGraph[AgentState, Turn, AgentState, AgentState]:
     graph.add_edge("extract", "verify")
     graph.add_edge("decline", "verify")
     graph.add_edge("verify", END)
-    return graph
+    return graph.compile()
 
 
 def after_retrieval(state: AgentState, runtime: Runtime[Turn]) -> str:

@@ -60,7 +60,7 @@ class AgentRun:
                 yield event
 
     async def _stream(self) -> AsyncGenerator[Event]:
-        async for event in answering_graph().compile().astream(self._input, context=self.turn, stream_mode="custom"):
+        async for event in answering_graph().astream(self._input, context=self.turn, stream_mode="custom"):
             yield cast(Event, event)
 
     async def _checkpointed_stream(self, session_id: UUID) -> AsyncGenerator[Event]:
@@ -68,10 +68,8 @@ class AgentRun:
         saver = TenantCheckpoints(turn.parts.database_url, turn.scope)
         config: RunnableConfig = {"configurable": {"thread_id": thread_id(turn.scope, session_id)}}
         # "exit": one write a run, at its end. Nothing in this graph is worth resuming half-way yet.
-        async for event in (
-            answering_graph()
-            .compile(checkpointer=saver)
-            .astream(self._input, config, context=turn, stream_mode="custom", durability="exit")
+        async for event in answering_graph(saver).astream(
+            self._input, config, context=turn, stream_mode="custom", durability="exit"
         ):
             yield cast(Event, event)
 
