@@ -104,8 +104,8 @@ def _upload_one(api: Api, kb_id: str, path: Path) -> _Outcome:
         operation = _wait(api, sent["operation"])
     except (ApiError, OSError) as error:
         return _Outcome(path, error.detail if isinstance(error, ApiError) else str(error))
-    error = operation["error"] if operation and operation["state"] != "succeeded" else None
-    return _Outcome(path, error["detail"] if error else None)
+    problem = operation["error"] if operation and operation["state"] != "succeeded" else None
+    return _Outcome(path, problem["detail"] if problem else None)
 
 
 def _wait(api: Api, operation: dict[str, Any] | None) -> dict[str, Any] | None:

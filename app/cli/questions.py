@@ -68,5 +68,6 @@ def _place(source: dict[str, Any]) -> str:
 
 
 def _show_citations(citations: list[dict[str, Any]]) -> None:
-    for citation in citations:
-        console.print(f"[dim]\\[{citation['marker']}] {_place(citation)}[/dim]", highlight=False)
+    places = {citation["number"]: _place(citation) for citation in citations}  # one passage may be quoted twice
+    for number, place in places.items():
+        console.print(f"[dim]\\[{number}] {place}[/dim]", highlight=False)

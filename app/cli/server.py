@@ -93,6 +93,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool) -> 
     )
 
     def stop() -> None:
+        app.state.ready = False  # `/readyz` says so while what runs is finished
         server.should_exit = True
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -7,10 +7,11 @@ admit to the few tables that must be found before a tenant is known (credentials
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, SessionTransaction
 
@@ -99,7 +100,7 @@ class Database:
         try:
             async with session:
                 yield session
-        except (OperationalError, InterfaceError, OSError, TimeoutError) as error:
+        except (OperationalError, InterfaceError, PoolTimeout, OSError, TimeoutError) as error:
             raise _unavailable() from error
         except DBAPIError as error:
             if error.connection_invalidated:
@@ -111,7 +112,7 @@ class Database:
         try:
             async with self._engine.connect() as connection:
                 await connection.execute(text("select 1"))
-        except (DBAPIError, OSError, TimeoutError) as error:
+        except (DBAPIError, PoolTimeout, OSError, TimeoutError) as error:
             raise _unavailable() from error
 
     async def close(self) -> None:

@@ -301,7 +301,7 @@ def _due() -> ColumnElement[bool]:
     return Operation.state.in_((OperationState.QUEUED, OperationState.RUNNING)) & (Operation.due_at <= func.now())
 
 
-def _left_behind(limit: int) -> Select[tuple[Operation]]:
+def _left_behind(limit: int) -> Select[Operation]:
     return (
         select(Operation)
         .where(

@@ -26,7 +26,7 @@ class PageRequest(BaseModel):
     limit: int
 
 
-def _page_request(
+async def _page_request(
     cursor: Annotated[str | None, Query(max_length=64, description="`next_cursor` of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> PageRequest:

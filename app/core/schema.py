@@ -83,8 +83,8 @@ def _ensure_roles(connection: psycopg.Connection, role: str, password: str) -> N
 
 def _grant(connection: psycopg.Connection, role: str) -> None:
     app, system = sql.Identifier(role), sql.Identifier(SYSTEM_ROLE)
-    member = "select pg_has_role(%s, %s, 'member')"
-    if not connection.execute(member, (role, SYSTEM_ROLE)).fetchone()[0]:  # type: ignore[index] - one row always
+    not_yet = connection.execute("select where not pg_has_role(%s, %s, 'member')", (role, SYSTEM_ROLE)).fetchone()
+    if not_yet is not None:
         connection.execute(sql.SQL("grant {} to {}").format(system, app))
     rights = sql.SQL("grant select, insert, update, delete on {} to {}")
     connection.execute(sql.SQL("grant usage on schema public to {}, {}").format(app, system))

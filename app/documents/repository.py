@@ -87,7 +87,7 @@ async def page(session: ReadSession, kb_id: UUID, request: PageRequest, where: L
 
 async def chunk_page(session: ReadSession, document: Document, after_ordinal: int, limit: int) -> list[Chunk]:
     """Chunks of the active generation in order; one row more than asked for, where there is one."""
-    query: Select[tuple[Chunk]] = (
+    query: Select[Chunk] = (
         select(Chunk)
         .where(
             Chunk.document_id == document.id,

@@ -87,13 +87,13 @@ async def drop_generation(session: WriteSession, generation: PurgedGeneration) -
         .where(Embedding.text_hash.in_(select(Chunk.text_hash).where(of_generation)), ~used_elsewhere)
         .execution_options(synchronize_session=False)
     )
-    dropped = await session.execute(delete(Chunk).where(of_generation))
+    dropped = (await session.scalars(delete(Chunk).where(of_generation).returning(Chunk.id))).all()
     await session.execute(
         update(Generation)
         .where(Generation.document_id == generation.document_id, Generation.generation == generation.number)
         .values(state=GenerationState.PURGED, purged_at=func.now())
     )
-    return int(dropped.rowcount)  # type: ignore[attr-defined] - a DELETE gives a CursorResult
+    return len(dropped)
 
 
 async def drop_document(session: WriteSession, document_id: UUID, counts: dict[str, Any]) -> None:

@@ -6,8 +6,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.knowledge_bases.settings import KnowledgeBaseSettings
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Description = Annotated[str, StringConstraints(max_length=2000)]
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+]
+Description = Annotated[str, StringConstraints(max_length=2000, pattern=r"^[^\x00]*$")]
 
 
 class KnowledgeBaseIn(BaseModel):

@@ -9,8 +9,9 @@ from app.ports.vector_index import Vectors, VectorSpace
 class TokenCounter(Protocol):
     """Tokens as the embedding model counts them. Pure and fast; may be called from any thread."""
 
-    max_tokens: int
-    """The longest text, in tokens, that the model reads whole."""
+    @property
+    def max_tokens(self) -> int:
+        """The longest text, in tokens, that the model reads whole."""
 
     def count(self, text: str) -> int: ...
 
@@ -20,7 +21,9 @@ class TokenCounter(Protocol):
 
 class Embedder(Protocol):
     space: VectorSpace
-    tokens: TokenCounter
+
+    @property
+    def tokens(self) -> TokenCounter: ...
 
     async def open(self) -> None: ...
 

@@ -29,10 +29,10 @@ class RedisCache:
 
     async def get(self, key: str) -> bytes | None:
         try:
-            value: bytes | None = await self._redis.get(key)
+            value = await self._redis.get(key)
         except (RedisError, OSError) as error:
             raise _unavailable() from error
-        return value
+        return value.encode() if isinstance(value, str) else value
 
     async def set(self, key: str, value: bytes, *, ttl_seconds: int) -> None:
         try:
