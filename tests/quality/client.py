@@ -1,0 +1,107 @@
+"""The platform as a client sees it: a tenant of its own, a knowledge base a collection, and its answers as rankings."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+from tests.quality.labelled import Document
+
+CONCURRENCY = 16
+PAUSE_SECONDS = 1.0
+"""Between two looks at how far ingestion is."""
+
+
+class PlatformError(Exception):
+    """The platform refused a call, or could not ingest a document."""
+
+
+class Platform:
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self._client = client
+        self._credentials: dict[str, str] = {}
+
+    async def register(self) -> None:
+        """A new tenant, so that runs see nothing of each other."""
+        mark = secrets.token_hex(6)
+        self._credentials = {"email": f"quality-{mark}@example.com", "password": secrets.token_urlsafe(16)}
+        await self._log_in("/v1/auth/register", self._credentials | {"tenant": f"quality {mark}"})
+
+    async def create_knowledge_base(self, name: str) -> str:
+        answer = await self._call("POST", "/v1/knowledge-bases", json={"name": name})
+        return str(answer["id"])
+
+    async def upload(
+        self, knowledge_base_id: str, documents: Sequence[Document], progress: Callable[[int], None]
+    ) -> None:
+        """All documents, some at a time. `progress` is told how many have been accepted."""
+        waiting = iter(documents)
+        accepted = 0
+
+        async def one_after_another() -> None:
+            nonlocal accepted
+            for document in waiting:
+                body = {"text": document.text, "title": document.title, "external_id": document.id}
+                await self._call("POST", f"/v1/knowledge-bases/{knowledge_base_id}/documents", json=body)
+                accepted += 1
+                progress(accepted)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(CONCURRENCY):
+                group.create_task(one_after_another())
+
+    async def wait_until_ready(self, knowledge_base_id: str, expected: int, progress: Callable[[int], None]) -> None:
+        """Until every document is searchable. Raises `PlatformError` if one failed, or if there are not `expected`."""
+        path = f"/v1/knowledge-bases/{knowledge_base_id}/documents"
+        while True:
+            detail = await self._call("GET", f"/v1/knowledge-bases/{knowledge_base_id}")
+            progress(detail["ready_count"])
+            failed = await self._call("GET", path, params={"status": "failed", "limit": 1})
+            if failed["items"]:
+                document = failed["items"][0]
+                raise PlatformError(f"Document {document['external_id']} failed: {document['error']}")
+            if detail["ready_count"] >= expected:
+                break
+            await asyncio.sleep(PAUSE_SECONDS)
+        if detail["document_count"] != expected:
+            raise PlatformError(f"There are {detail['document_count']} documents instead of {expected}.")
+
+    async def search(self, knowledge_base_id: str, query: str, options: dict[str, Any], top_k: int) -> list[str]:
+        """External ids of documents, best first, each by its best chunk."""
+        body = {"query": query, "knowledge_base_ids": [knowledge_base_id], "top_k": top_k, **options}
+        answer = await self._call("POST", "/v1/retrieve", json=body)
+        if answer["degraded"]:
+            raise PlatformError(f"A channel was missing from an answer: {answer['degraded']}")
+        return list(dict.fromkeys(hit["external_id"] for hit in answer["hits"]))
+
+    async def _log_in(self, path: str, body: dict[str, str]) -> None:
+        answer = await self._call("POST", path, json=body, may_log_in=False)
+        self._client.headers["authorization"] = f"Bearer {answer['access_token']}"
+
+    async def _call(self, method: str, path: str, *, may_log_in: bool = True, **options: Any) -> Any:  # noqa: ANN401 - JSON
+        """The body of a good answer. Waits when told to, and logs in again when the token has run out."""
+        for _ in range(60):
+            used = self._client.headers.get("authorization")
+            response = await self._client.request(method, path, **options)
+            if response.status_code == httpx.codes.UNAUTHORIZED and may_log_in:
+                if used == self._client.headers.get("authorization"):
+                    await self._log_in("/v1/auth/login", self._credentials)
+            elif response.status_code in (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE):
+                await asyncio.sleep(min(float(response.headers.get("retry-after", 1)), 30))
+            elif response.is_success:
+                return response.json()
+            else:
+                break
+        raise PlatformError(f"{method} {path}: {response.status_code} {response.text[:500]}")
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Platform]:
+    limits = httpx.Limits(max_connections=2 * CONCURRENCY)
+    async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as client:
+        platform = Platform(client)
+        await platform.register()
+        yield platform
