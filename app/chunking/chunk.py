@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from app.parsing.document import BoundingBox
 
-TITLE_BYTES = 192
+TITLE_BYTES = 256
 PATH_BYTES = 192
 """How much of the title and of the heading path is embedded, in bytes of UTF-8: no more tokens than that."""
 

@@ -62,8 +62,10 @@ class _Splitter:
             self._is_cut = True
 
     def parts(self, body: Sequence[Row], first_row: int) -> Iterator[TablePart]:
+        is_head_whole = False
         if self._is_cut:
             yield from self._whole_head()
+            is_head_whole = True
         rows: list[Row] = []
         used = start = 0
         for number, row in enumerate(body, start=first_row):
@@ -72,8 +74,12 @@ class _Splitter:
             cost = self._cost(row)
             if rows and self._head_tokens + used + cost > self._target:
                 yield self._part(rows, start, number - 1)
+                is_head_whole = True
                 rows, used = [], 0
             if self._head_tokens + cost > self._room:
+                if not is_head_whole:  # beside parts of a row stand only the names of its columns
+                    yield from self._whole_head()
+                    is_head_whole = True
                 yield from self._wide(row, number)
                 continue
             if not rows:
@@ -93,7 +99,7 @@ class _Splitter:
         return TablePart(text, self._tokens.count(text), first, last)
 
     def _whole_head(self) -> Iterator[TablePart]:
-        """Caption and column names in full, once, where the repeated ones are cut."""
+        """Caption and column names in full, for once."""
         text = "\n\n".join([self._full_caption, *(cell for row in self._full_header for cell in row if cell.strip())])
         for span in split(text, self._room, self._tokens):
             yield TablePart(" ".join(text[span.start : span.end].split()), span.tokens, 0, 0)

@@ -1,5 +1,7 @@
 """Whatever a document is made of: nothing is lost, nothing is too long, and the same comes out every time."""
 
+from collections import Counter
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,20 +63,20 @@ def test_no_loss(parts: list[Element], title: str) -> None:
         if one.text == parsed.text[one.start : one.end]:
             covered[one.start : one.end] = b"x" * (one.end - one.start)
 
-    together = squeezed("".join(one.text for one in made)).replace("\\", "")
+    together = squeezed("".join(one.text for one in made))
+    wanted: Counter[str] = Counter()
     position = 0
     for element in parsed.elements:
         if not element.text:
             continue
-        start, position = position, position + len(element.text) + 2
+        start, position = position, position + len(element.text) + len("\n\n")
         if element.table is not None:
-            for row in element.table.rows:
-                assert all(cell_is_in(cell, together) for cell in row)
+            # A cell may be split over chunks that repeat other cells between its parts: characters are counted.
+            wanted.update("".join(squeezed(cell) for row in element.table.rows for cell in row))
         elif element.kind is not ElementKind.HEADING:
-            for offset, character in enumerate(element.text, start):
-                assert character.isspace() or covered[offset] or squeezed(element.text).replace("\\", "") in together
-
-
-def cell_is_in(cell: str, together: str) -> bool:
-    """A long cell may be split over chunks, so each of its words is looked for."""
-    return all(word.replace("\\", "")[:30] in together for word in cell.split())
+            wanted.update(squeezed(element.text))
+            is_whole = squeezed(element.text) in together  # text that stands beside a table in its chunk
+            assert is_whole or all(
+                covered[start + place] for place, sign in enumerate(element.text) if not sign.isspace()
+            )
+    assert wanted <= Counter(together)
