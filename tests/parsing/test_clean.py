@@ -7,8 +7,6 @@ from app.parsing.assemble import finish
 from app.parsing.clean import clean_text
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 
-MARK = "\u200b"
-
 
 def test_what_cannot_be_seen_is_taken_out() -> None:
     assert clean_text("in\u00advisi\u200bble \ue000text\ufeff\x07") == "invisible text"
@@ -50,7 +48,8 @@ def test_offsets_say_where_each_element_stands(parts: list[tuple[ElementKind, st
         for kind, text in parts
     ]
     document = finish(ParsedDocument(media_type="text/plain", parser="test", elements=elements))
+    text = document.text
     for element in document.elements:
         assert element.start is not None
-        assert document.text[element.start : element.end] == element.text
+        assert text[element.start : element.end] == element.text
         assert element.text or element.kind is ElementKind.PAGE_BREAK

@@ -1,6 +1,6 @@
 import pytest
 
-from app.parsing.encoding import decode, declared_html_encoding
+from app.parsing.encoding import declared_html_encoding, decode
 
 CHINESE = "在整本书中，我们还提供了如何结合不同的提示技术以实现更具体结果的示例。"
 TRADITIONAL = "台北看守所昨天抽查前總統陳水扁的房舍，引來扁的強烈不滿"

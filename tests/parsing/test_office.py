@@ -115,7 +115,8 @@ def test_sheets_are_pages_and_gaps_part_tables(parse: Parse) -> None:
     sheet = workbook.worksheets[0]
     sheet.title = "库存"
     sheet["A1"] = "Stock list"
-    for row, values in ((3, ["Name", "Amount"]), (4, ["螺丝", 20]), (5, ["Nut", 2.50])):
+    cells: tuple[tuple[int, list[str | float]], ...] = ((3, ["Name", "Amount"]), (4, ["螺丝", 20]), (5, ["Nut", 2.50]))
+    for row, values in cells:
         for column, value in enumerate(values, start=1):
             sheet.cell(row, column, value)
             sheet.cell(row, column + 5, value)

@@ -6,7 +6,7 @@ import pytest
 
 from app.core.errors import ParseFailed
 from app.parsing.document import ElementKind
-from app.parsing.parsers.pdf import pymupdf  # imported there without its models
+from app.parsing.parsers.pdf_engine import pymupdf
 from tests.parsing.conftest import Parse, of_kind
 
 Draw = Callable[[pymupdf.Page, int], None]
@@ -153,7 +153,7 @@ def test_a_file_without_text_says_so(parse: Parse) -> None:
 
 
 def test_an_encrypted_pdf_asks_for_its_password(parse: Parse) -> None:
-    content = pdf(texts((60, 100, "Secret")), encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="u", owner_pw="o")
+    content = pdf(texts((60, 100, "Secret")), encryption=pymupdf.mupdf.PDF_ENCRYPT_AES_256, user_pw="u", owner_pw="o")
     for password in (None, "wrong"):
         with pytest.raises(ParseFailed) as failed:
             parse(content, "a.pdf", password=password)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections import Counter
 from itertools import islice
 
@@ -12,6 +13,7 @@ from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 from app.parsing.tables import rectangle
 
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
 _DELIMITERS = (",", "\t", ";", "|")
 _SNIFFED_ROWS = 200
 _SNIFFED_CHARACTERS = 256 * 1024
@@ -83,13 +85,13 @@ def _read(text: str, delimiter: str, source: Source) -> tuple[list[list[str]], i
 
 
 def header_rows(rows: list[list[str]]) -> int:
-    """1 if the first row names columns: its cells are no numbers, are short, and are not all empty."""
+    """1 if the first row names columns: its cells are short and no figures, except years, and are not all empty."""
     if len(rows) < 2:
         return 0
     names = [cell.strip() for cell in rows[0] if cell.strip()]
-    if not names or any(is_number(name) or len(name) > 200 for name in names):
+    if any(len(name) > 200 or (is_number(name) and not _YEAR.fullmatch(name)) for name in names):
         return 0
-    return 1
+    return 1 if any(not is_number(name) for name in names) else 0
 
 
 def is_number(text: str) -> bool:

@@ -1,30 +1,18 @@
 """PDF documents by their text layer. Pages without one are named in a warning; a file without any is refused."""
 
-import sys
 import time
 from collections.abc import Iterator
 
-# PyMuPDF 2 imports its layout model (ONNX, 1.2 s and 100 MB) when it is imported. The text layer needs none of it, and
-# a process that forks must not hold a model's threads. None in sys.modules makes that import fail, as PyMuPDF allows.
-_MODELS = [name for name in ("pymupdf.layout", "pymupdf4llm") if name not in sys.modules]
-sys.modules.update(dict.fromkeys(_MODELS))  # type: ignore[arg-type]  # None is the documented way to block an import
-import pymupdf  # noqa: E402
-
-for _name in _MODELS:
-    del sys.modules[_name]
-
-from app.parsing.document import BoundingBox, Element, ElementKind, ParsedDocument  # noqa: E402
-from app.parsing.parsers.pdf_kinds import KindOf, outline_of  # noqa: E402
-from app.parsing.parsers.pdf_lines import Box, Line, PageLines, page_lines, turned  # noqa: E402
-from app.parsing.parsers.pdf_margins import drop_running_lines  # noqa: E402
-from app.parsing.parsers.pdf_order import in_reading_order  # noqa: E402
-from app.parsing.parsers.pdf_paragraphs import Paragraph, paragraphs  # noqa: E402
-from app.parsing.parsers.pdf_tables import lies_in, ruled_tables  # noqa: E402
-from app.parsing.reasons import parse_failure  # noqa: E402
-from app.parsing.source import Source  # noqa: E402
-
-pymupdf.TOOLS.mupdf_display_errors(False)
-pymupdf.TOOLS.mupdf_display_warnings(False)
+from app.parsing.document import BoundingBox, Element, ElementKind, ParsedDocument
+from app.parsing.parsers.pdf_engine import pymupdf
+from app.parsing.parsers.pdf_kinds import KindOf, outline_of
+from app.parsing.parsers.pdf_lines import Box, Line, PageLines, page_lines, turned
+from app.parsing.parsers.pdf_margins import drop_running_lines
+from app.parsing.parsers.pdf_order import in_reading_order
+from app.parsing.parsers.pdf_paragraphs import Paragraph, paragraphs
+from app.parsing.parsers.pdf_tables import lies_in, ruled_tables
+from app.parsing.reasons import parse_failure
+from app.parsing.source import Source
 
 _METADATA = {"author": "author", "creationDate": "created", "modDate": "modified", "subject": "subject"}
 _MAX_CONTENT = 2 * 1024 * 1024

@@ -4,9 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-import pymupdf
-
 from app.parsing.document import Table
+from app.parsing.parsers.pdf_engine import pymupdf
 
 _FLAGS = (
     pymupdf.TEXT_PRESERVE_WHITESPACE

@@ -9,9 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-import pymupdf
-
 from app.parsing.document import Table
+from app.parsing.parsers.pdf_engine import pymupdf
 from app.parsing.parsers.pdf_lines import Box
 from app.parsing.tables import without_empty_edges
 
