@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich import print as show
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from app.cli.client import Api, ApiError, find_knowledge_base, open_api
 
@@ -37,7 +37,7 @@ def create(name: str, description: str = "") -> None:
 @kb.command("list")
 def list_all() -> None:
     """Lists knowledge bases."""
-    table = Table("name", "id", "description")
+    table = Table("name", Column("id", no_wrap=True), "description")
     with open_api() as api:
         for item in api.pages("/v1/knowledge-bases"):
             table.add_row(item["name"], item["id"], item["description"])

@@ -49,7 +49,7 @@ def chat(kb: KbNames = None) -> None:
         session = api.call("POST", "/v1/sessions", json={"knowledge_base_ids": _ids(api, kb)})
         while question := console.input("[bold]> [/bold]").strip():
             citations = []
-            with api.events(f"/v1/sessions/{session['id']}/messages", {"content": question}) as events:
+            with api.events(f"/v1/sessions/{session['id']}/messages", {"question": question}) as events:
                 for event in events:
                     if event["type"] == "delta":
                         console.print(event["text"], end="", highlight=False, markup=False)
