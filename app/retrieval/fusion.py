@@ -141,7 +141,7 @@ def lexical_factor(u: float) -> float:
 
 
 def fuse(dense: Sequence[Candidate], bm25: Sequence[Candidate], settings: FusionSettings, *, u: float = 1.0) -> Fusion:
-    """Fuses the candidates of both channels, best first, ties by chunk id.
+    """Fuses the candidates of both channels, best first, ties by BM25 rank, then by chunk id.
 
     `u` is `coverage`; it is looked at only where `settings.adapts`. A channel without any candidate (nothing matched,
     it was not asked, or it failed) leaves the whole weight to the other.
@@ -183,8 +183,14 @@ def _weighted_sum(
     }
 
 
-def _ranked(scores: Mapping[UUID, float]) -> dict[UUID, ChannelHit]:
-    order = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], chunk_id))
+def _ranked(scores: Mapping[UUID, float], bm25: Mapping[UUID, ChannelHit]) -> dict[UUID, ChannelHit]:
+    """Ties are common under RRF (ranks 1 and 2 against 2 and 1), and ids say nothing: BM25's rank decides first."""
+
+    def key(chunk_id: UUID) -> tuple[float, float, UUID]:
+        hit = bm25.get(chunk_id)
+        return -scores[chunk_id], hit.rank if hit else math.inf, chunk_id
+
+    order = sorted(scores, key=key)
     return {chunk_id: ChannelHit(scores[chunk_id], rank) for rank, chunk_id in enumerate(order, start=1)}
 
 
@@ -194,11 +200,11 @@ def _report(
     fused: Mapping[UUID, float],
     weights: tuple[float, float],
 ) -> Fusion:
-    rrf_hits = _ranked(rrf)
+    rrf_hits = _ranked(rrf, channels[1].hits)
     candidates = [
         FusedCandidate(
             chunk_id, channels[0].hits.get(chunk_id), channels[1].hits.get(chunk_id), rrf_hits[chunk_id], hit
         )
-        for chunk_id, hit in _ranked(fused).items()
+        for chunk_id, hit in _ranked(fused, channels[1].hits).items()
     ]
     return Fusion(candidates, dense_weight=weights[0], bm25_weight=weights[1])

@@ -126,6 +126,11 @@ def test_ties_go_by_chunk_id_and_doubles_count_once() -> None:
     assert [candidate.dense for candidate in fusion.candidates] == [ChannelHit(0.5, rank) for rank in (1, 2, 3)]
 
 
+def test_ties_between_channels_go_to_bm25() -> None:
+    assert order(fuse(channel(a=0.9, b=0.8), channel(b=5.0, a=4.0), RRF)) == [B, A]
+    assert order(fuse(channel(a=0.9), channel(b=5.0), RRF)) == [B, A]
+
+
 @pytest.mark.parametrize("weights", [(0.0, 0.0), (-1.0, 2.0), (float("nan"), 1.0), (float("inf"), 1.0)])
 def test_senseless_weights_are_refused(weights: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match="weights must"):
