@@ -7,6 +7,7 @@
         peer.fail("chat", Fault(status=429, retry_after="1"), model="small")  # the next call of that model
         peer.fail("embeddings", Fault(wrong_count=True), times=2)
         peer.requests("chat")[-1]["messages"]         # what was asked, by route
+        peer.wait_for("chat", 3)                      # blocks until three calls came (use a thread in async tests)
 
 Routes: `chat` (streamed and not, with usage), `models`, `embeddings`, `rerank`. Embeddings are made of the words of a
 text (and the characters of Chinese ones), so that texts which share words lie close; scores of `rerank` are the share
@@ -81,6 +82,7 @@ class OpenAIPeer:
         self._replies: deque[Reply] = deque()
         self._faults: defaultdict[Route, list[tuple[str | None, Fault]]] = defaultdict(list)
         self._requests: defaultdict[Route, list[Body]] = defaultdict(list)
+        self._called = threading.Condition()
         self.release = asyncio.Event()
         """Ends hanging calls; set when the peer stops. Only for the peer's own loop."""
 
@@ -97,6 +99,12 @@ class OpenAIPeer:
         """Bodies of all calls of a route, failed ones too, in order. `models` has empty ones."""
         return list(self._requests[route])
 
+    def wait_for(self, route: Route, count: int, timeout_seconds: float = 30.0) -> None:
+        """Returns when a route has been called so often since the last `reset`; raises `TimeoutError`."""
+        with self._called:
+            if not self._called.wait_for(lambda: len(self._requests[route]) >= count, timeout_seconds):
+                raise TimeoutError(f"{len(self._requests[route])} of {count} calls of {route}.")
+
     def reset(self) -> None:
         """Forgets what was queued and asked; `reply`, `embed` and `score` stay."""
         self._replies.clear()
@@ -105,7 +113,9 @@ class OpenAIPeer:
 
     def note(self, route: Route, body: Body) -> Fault:
         """Records a call and takes its fault, if one is queued for it."""
-        self._requests[route].append(body)
+        with self._called:
+            self._requests[route].append(body)
+            self._called.notify_all()
         queued = self._faults[route]
         for index, (model, fault) in enumerate(queued):
             if model is None or model == body.get("model"):

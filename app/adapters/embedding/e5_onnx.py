@@ -22,6 +22,7 @@ ONNXRUNTIME_ERRORS: tuple[type[Exception], ...] = (
     onnxruntime_errors.Fail,
     onnxruntime_errors.InvalidArgument,
     onnxruntime_errors.InvalidGraph,
+    onnxruntime_errors.InvalidProtobuf,
     onnxruntime_errors.NotImplemented,
     onnxruntime_errors.RuntimeException,
 )
@@ -40,7 +41,7 @@ class OnnxEngine:
         # Which graph is faster depends on the processor, and a data folder may move to another one.
         vnni = has_int8_dot_products()
         kept = cached_folder(folder, f"{name}-vnni" if vnni else name, lambda built: _convert(built, vnni, threads))
-        self._session = _session(kept, threads)
+        self._session = open_session(kept, threads)
 
     def run(self, inputs: Sequence[ModelInput]) -> Vectors:
         try:
@@ -73,7 +74,7 @@ def _convert(folder: Path, try_int8: bool, threads: int) -> None:
 
 def _seconds(folder: Path, threads: int) -> float:
     """The best of a few runs of a usual chunk; a fraction of a second in all."""
-    session = _session(folder, threads)
+    session = open_session(folder, threads)
     ids = np.full((1, 256), 1000, np.int64)
     _vectors(session, ids)
     durations = []
@@ -89,7 +90,7 @@ def _vectors(session: InferenceSession, ids: NDArray[np.int64]) -> Vectors:
     return vectors
 
 
-def _session(folder: Path, threads: int) -> InferenceSession:
+def open_session(folder: Path, threads: int) -> InferenceSession:
     options = SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -47,8 +47,8 @@ class E5Tokens:
     """A `TokenCounter`. Loads on first use, or by `load`; safe in any number of threads.
 
     White space and compatibility forms are normalised as the model expects; spans point into the text as given. A
-    character that is read as several tokens (㎏, ½) is part of the span of each; one that is dropped (zero-width,
-    control) lies between spans. A token that begins a word includes the space before it.
+    character that is read as several tokens (½, ㍿) is part of the span of each; one that is dropped (control) may lie
+    between spans. A token that begins a word includes the space before it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

@@ -98,7 +98,7 @@ class OpenAIEmbedder:
             return await self._request([self._passage_prefix + text for text in whole], _PASSAGE_ATTEMPTS)
 
     def _cut(self, text: str) -> str:
-        if len(text) <= self.tokens.max_tokens:  # a token is a character at least
+        if len(text) <= self.tokens.max_tokens:  # no token but a rare ligature's is shorter than a character
             return text
         spans = self.tokens.spans(text)
         return text if len(spans) <= self.tokens.max_tokens else text[: spans[self.tokens.max_tokens - 1][1]]

