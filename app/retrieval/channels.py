@@ -26,7 +26,7 @@ Found = TypeVar("Found")
 MOST_TERMS = 512
 """Terms of a query beyond these are left out: an engine's limit on clauses must not depend on a question's length."""
 
-MATCHED_POOL = 50
+MATCHED_POOL = 20
 """First BM25 candidates that are asked at once which terms they hold, while the dense channel is still busy."""
 
 

@@ -1,16 +1,32 @@
 """What retrieval asks Postgres: who may see what, and what stands behind the ids that the indexes gave."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Label, Uuid, and_, any_, func, literal, or_, select, true
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    ScalarSelect,
+    Select,
+    Uuid,
+    and_,
+    any_,
+    bindparam,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    type_coerce,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TEXT
 from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.types import NullType
 
-from app.chunking.chunk import ChunkKind
 from app.core.database import ReadSession
 from app.models import Chunk, Document, Generation, KnowledgeBase
 from app.ports.indexes import IndexFilter
@@ -38,17 +54,19 @@ class StoredChunk:
     generation: int
     ordinal: int
     text: str
-    kind: ChunkKind
+    kind: str
     heading_path: list[str]
     page: int | None
     page_end: int | None
-    bbox: dict[str, float] | None
+    bbox: str | None
+    """JSON."""
     start: int
     end: int
     enabled: bool
     document_name: str
     external_id: str | None
-    metadata: dict[str, Any]
+    metadata: str
+    """JSON."""
     tags: list[str]
     document_deleted: bool
     knowledge_base_deleted: bool
@@ -59,6 +77,98 @@ class StoredChunk:
     """Whether the request's filter holds."""
 
 
+_UUIDS, _TEXTS = ARRAY(Uuid), ARRAY(TEXT)
+
+
+def _gathered(column: InstrumentedAttribute[UUID], *where: ColumnElement[bool]) -> ScalarSelect[Sequence[UUID] | None]:
+    """The ids that a condition finds, as one array."""
+    return select(func.array_agg(column)).where(*where).scalar_subquery()
+
+
+def _grant_statement() -> Select[*tuple[Any, ...]]:
+    live = KnowledgeBase.deleted_at.is_(None)
+    asked = and_(
+        live,
+        or_(
+            bindparam("every_base", type_=Boolean),
+            KnowledgeBase.id == any_(bindparam("knowledge_base_ids", type_=_UUIDS)),
+        ),
+    )
+    present = Document.deleted_at.is_(None)
+    # Joined to one constant row, so that there is an answer even where no knowledge base may be read.
+    anchor = select(literal(1).label("one")).subquery()
+    return (
+        select(
+            KnowledgeBase.id,
+            KnowledgeBase.settings["retrieval"].label("retrieval"),
+            func.now().label("as_of"),
+            _gathered(
+                Document.id,
+                Document.id == any_(bindparam("document_ids", type_=_UUIDS)),
+                present,
+                Document.knowledge_base_id.in_(select(KnowledgeBase.id).where(live)),
+            ).label("documents"),
+            _gathered(Chunk.id, Chunk.id == any_(bindparam("chunk_ids", type_=_UUIDS))).label("chunks"),
+            _gathered(
+                Document.id,
+                Document.external_id == any_(bindparam("external_ids", type_=_TEXTS)),
+                present,
+                Document.knowledge_base_id.in_(select(KnowledgeBase.id).where(asked)),
+            ).label("external_documents"),
+        )
+        .select_from(anchor)
+        .outerjoin(KnowledgeBase, asked)
+        .order_by(KnowledgeBase.id)
+    )
+
+
+def _hydrate_statement() -> Select[*tuple[Any, ...]]:
+    """The columns of `StoredChunk` but the last. What only hits need is left as the driver gives it."""
+    active = Generation.__table__.alias("active")
+    return (
+        select(
+            Chunk.id,
+            Chunk.document_id,
+            Document.knowledge_base_id,
+            Chunk.generation,
+            Chunk.ordinal,
+            Chunk.text,
+            type_coerce(Chunk.kind, TEXT),
+            type_coerce(Chunk.heading_path, NullType),
+            Chunk.page,
+            Chunk.page_end,
+            cast(Chunk.bbox, TEXT),
+            Chunk.start_offset,
+            Chunk.end_offset,
+            Chunk.enabled,
+            Document.name,
+            Document.external_id,
+            cast(Document.doc_metadata, TEXT),
+            type_coerce(Document.tags, NullType),
+            Document.deleted_at.is_not(None),
+            KnowledgeBase.deleted_at.is_not(None),
+            Document.active_generation,
+            active.c.activated_at,
+        )
+        .join(Document, and_(Document.tenant_id == Chunk.tenant_id, Document.id == Chunk.document_id))
+        .join(KnowledgeBase, KnowledgeBase.id == Document.knowledge_base_id)
+        .outerjoin(
+            active,
+            and_(
+                active.c.tenant_id == Document.tenant_id,
+                active.c.document_id == Document.id,
+                active.c.generation == Document.active_generation,
+            ),
+        )
+        .where(Chunk.id == any_(bindparam("chunk_ids", type_=_UUIDS)))
+    )
+
+
+# Built once: making a statement of this size takes longer than running it.
+_GRANT = _grant_statement()
+_HYDRATE = _hydrate_statement()
+
+
 async def grant(
     session: ReadSession,
     knowledge_base_ids: Collection[UUID],
@@ -67,35 +177,14 @@ async def grant(
     chunk_ids: Collection[UUID],
 ) -> Grant:
     """One round trip. `knowledge_base_ids` empty: all of the tenant."""
-    live: ColumnElement[bool] = KnowledgeBase.deleted_at.is_(None)
-    if knowledge_base_ids:
-        live = and_(live, _one_of(KnowledgeBase.id, knowledge_base_ids))
-    readable = select(KnowledgeBase.id).where(live)
-    known = Document.deleted_at.is_(None) & Document.knowledge_base_id.in_(
-        select(KnowledgeBase.id).where(KnowledgeBase.deleted_at.is_(None))
-    )
-    named = and_(
-        Document.external_id == any_(literal(list(external_ids), ARRAY(TEXT))),
-        Document.deleted_at.is_(None),
-        Document.knowledge_base_id.in_(readable),
-    )
-    columns: list[Label[Any]] = [
-        KnowledgeBase.settings["retrieval"].label("retrieval"),
-        func.now().label("as_of"),
-        _gathered(document_ids, Document.id, known & _one_of(Document.id, document_ids)).label("documents"),
-        _gathered(chunk_ids, Chunk.id, _one_of(Chunk.id, chunk_ids)).label("chunks"),
-        _gathered(external_ids, Document.id, named).label("external_documents"),
-    ]
-    # Joined to one constant row, so that there is an answer even where no knowledge base may be read.
-    anchor = select(literal(1).label("one")).subquery()
-    rows = (
-        await session.execute(
-            select(KnowledgeBase.id, *columns)
-            .select_from(anchor)
-            .outerjoin(KnowledgeBase, live)
-            .order_by(KnowledgeBase.id)
-        )
-    ).all()
+    asked = {
+        "every_base": not knowledge_base_ids,
+        "knowledge_base_ids": list(knowledge_base_ids),
+        "document_ids": list(document_ids),
+        "external_ids": list(external_ids),
+        "chunk_ids": list(chunk_ids),
+    }
+    rows = (await session.execute(_GRANT, asked)).all()
     first = rows[0]
     return Grant(
         as_of=first.as_of,
@@ -115,52 +204,9 @@ async def hydrate(
     """
     if not chunk_ids:
         return {}, None
-    active = Generation.__table__.alias("active")
-    rows = await session.execute(
-        select(
-            Chunk.id,
-            Chunk.document_id,
-            Document.knowledge_base_id,
-            Chunk.generation,
-            Chunk.ordinal,
-            Chunk.text,
-            Chunk.kind,
-            Chunk.heading_path,
-            Chunk.page,
-            Chunk.page_end,
-            Chunk.bbox,
-            Chunk.start_offset,
-            Chunk.end_offset,
-            Chunk.enabled,
-            Document.name,
-            Document.external_id,
-            Document.doc_metadata,
-            Document.tags,
-            Document.deleted_at.is_not(None),
-            KnowledgeBase.deleted_at.is_not(None),
-            Document.active_generation,
-            active.c.activated_at,
-            _matches(where),
-            func.now(),
-        )
-        .join(Document, and_(Document.tenant_id == Chunk.tenant_id, Document.id == Chunk.document_id))
-        .join(KnowledgeBase, KnowledgeBase.id == Document.knowledge_base_id)
-        .outerjoin(
-            active,
-            and_(
-                active.c.tenant_id == Document.tenant_id,
-                active.c.document_id == Document.id,
-                active.c.generation == Document.active_generation,
-            ),
-        )
-        .where(_one_of(Chunk.id, chunk_ids))
-    )
-    found: dict[UUID, StoredChunk] = {}
-    as_of: datetime | None = None
-    for row in rows:
-        *facts, as_of = row
-        found[row[0]] = StoredChunk(*facts)
-    return found, as_of
+    statement = _HYDRATE.add_columns(_matches(where), func.now())
+    rows = (await session.execute(statement, {"chunk_ids": list(chunk_ids)})).all()
+    return {row[0]: StoredChunk(*row[:-1]) for row in rows}, rows[0][-1] if rows else None
 
 
 async def live_chunk_ids(session: ReadSession, document_id: UUID, limit: int) -> list[UUID]:
@@ -175,25 +221,11 @@ async def live_chunk_ids(session: ReadSession, document_id: UUID, limit: int) ->
     return list(rows)
 
 
-def _one_of(column: InstrumentedAttribute[UUID], ids: Collection[UUID]) -> ColumnElement[bool]:
-    """`= any(array)`: one parameter, and so one prepared statement, for any number of ids."""
-    return column == any_(literal(list(ids), ARRAY(Uuid)))
-
-
-def _gathered(
-    asked: Collection[object], column: InstrumentedAttribute[UUID], where: ColumnElement[bool]
-) -> ColumnElement[Any]:
-    """The ids that a condition finds as one array; null where nothing was asked."""
-    if not asked:
-        return literal(None, ARRAY(Uuid))
-    return select(func.array_agg(column)).where(where).scalar_subquery()
-
-
 def _matches(where: IndexFilter) -> ColumnElement[bool]:
     """The filter as Postgres sees it now. The indexes may still hold tags or metadata of a moment ago."""
     conditions: list[ColumnElement[bool]] = [true()]
     if where.document_ids:
-        conditions.append(_one_of(Document.id, where.document_ids))
+        conditions.append(Document.id == any_(literal(list(where.document_ids), _UUIDS)))
     if where.tags_any:
         conditions.append(Document.tags.overlap(list(where.tags_any)))
     if where.tags_all:

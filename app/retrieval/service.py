@@ -1,9 +1,11 @@
 """`retrieve`: a question in, the chunks that answer it and may be seen out."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from app.chunking.chunk import ChunkKind
 from app.core.errors import NotFound
 from app.core.scope import TenantScope
 from app.parsing.document import BoundingBox
@@ -150,14 +152,14 @@ def _hit(candidate: FusedCandidate, chunk: StoredChunk, channels: Channels) -> H
         generation=chunk.generation,
         ordinal=chunk.ordinal,
         text=chunk.text,
-        kind=chunk.kind,
+        kind=ChunkKind(chunk.kind),
         heading_path=chunk.heading_path,
         page=chunk.page,
         page_end=chunk.page_end,
-        bbox=BoundingBox.model_validate(chunk.bbox) if chunk.bbox else None,
+        bbox=BoundingBox.model_validate_json(chunk.bbox) if chunk.bbox else None,
         start=chunk.start,
         end=chunk.end,
-        metadata=chunk.metadata,
+        metadata=json.loads(chunk.metadata),
         tags=chunk.tags,
         scores=Scores(
             dense=dense.score if dense else None,
