@@ -3,7 +3,12 @@
 Servers only: with embedded engines the worker is a thread of the one process (`workers.in_process`).
 """
 
-from celery.signals import setup_logging, worker_process_init, worker_process_shutdown
+import contextlib
+import os
+import signal
+
+from billiard.process import active_children
+from celery.signals import setup_logging, worker_process_init, worker_process_shutdown, worker_shutting_down
 
 from app.adapters.celery.broker import create_celery
 from app.core.errors import BigGraphError
@@ -19,6 +24,9 @@ if settings.worker_in_process:
         "Without them the worker is part of `biggraph up`.",
         code="embedded_worker",
     )
+DRAIN_SIGNAL = signal.SIGUSR2
+"""From the worker to its processes: Celery itself would let them finish whatever they do, however long it takes."""
+
 app = create_celery(settings.redis_url.get_secret_value())
 app.conf.worker_concurrency = settings.worker_concurrency
 runtime = WorkerRuntime(settings)
@@ -34,6 +42,16 @@ def _logging(**_: object) -> None:
 def _start(**_: object) -> None:
     """After the fork: event loops, threads and connections do not survive one."""
     runtime.start()
+    signal.signal(DRAIN_SIGNAL, lambda *_: runtime.drain())
+
+
+@worker_shutting_down.connect(weak=False)
+def _drain(**_: object) -> None:
+    """In the worker, at SIGTERM or Ctrl-C: it waits for its processes, and these for what they do."""
+    for child in active_children():
+        if child.pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child.pid, DRAIN_SIGNAL)
 
 
 @worker_process_shutdown.connect(weak=False)

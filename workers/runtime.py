@@ -2,16 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
-from typing import Any
 
 import structlog
 
 from app.core.errors import BigGraphError
 from app.core.settings import Settings
-from app.ingestion.runner import OperationRunner
 from app.runtime import open_parts
+from workers.running import RunningOperations, Work
 from workers.sweeper import sweeping
 
 log = structlog.get_logger()
@@ -25,7 +23,7 @@ class WorkerRuntime:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._stack = AsyncExitStack()
-        self._runner: OperationRunner | None = None
+        self._running: RunningOperations | None = None
 
     def start(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -36,16 +34,22 @@ class WorkerRuntime:
     async def _open(self) -> None:
         parts = await self._stack.enter_async_context(open_parts(self._settings))
         await self._stack.enter_async_context(sweeping(parts))
-        self._runner = OperationRunner(parts)
+        self._running = RunningOperations(parts)
+        self._stack.push_async_callback(self._running.stop)
 
-    def run(self, work: Callable[[OperationRunner], Coroutine[Any, Any, None]]) -> None:
+    def run(self, work: Work) -> None:
         """Raises nothing that is expected: the ledger has it, and the sweeper brings the operation back."""
-        if self._loop is None or self._runner is None:
+        if self._loop is None or self._running is None:
             raise RuntimeError("the worker's event loop is not running")
         try:
-            asyncio.run_coroutine_threadsafe(work(self._runner), self._loop).result()
+            asyncio.run_coroutine_threadsafe(self._running.run(work), self._loop).result()
         except BigGraphError as error:
             log.warning("task_abandoned", code=error.error_code, detail=error.detail)
+
+    def drain(self) -> None:
+        """Returns at once. What runs may finish for `BIGGRAPH_DRAIN_SECONDS`; then it is handed to other workers."""
+        if self._loop is not None and self._running is not None:
+            asyncio.run_coroutine_threadsafe(self._running.stop(self._settings.drain_seconds), self._loop)
 
     def stop(self) -> None:
         if self._loop is None or self._thread is None:

@@ -1,15 +1,14 @@
 """The tasks. Arguments are ids; everything else is read again from Postgres."""
 
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 from uuid import UUID
 
 from celery import Celery
 
 from app.core.ledger import RUN_TASK
-from app.ingestion.runner import OperationRunner
+from workers.running import Work
 
-Run = Callable[[Callable[[OperationRunner], Coroutine[Any, Any, None]]], None]
+Run = Callable[[Work], None]
 """Runs a coroutine of the runner on the process's event loop and waits for it."""
 
 

@@ -19,6 +19,11 @@ from app.core.errors import Unavailable
 from app.core.scope import TenantScope
 
 SYSTEM_ROLE = "biggraph_system"
+DISK_FULL = "53100"
+INSUFFICIENT_RESOURCES = "53"
+OPERATOR_INTERVENTION = "57P"
+TRANSACTION_ROLLBACK = "40"
+"""Deadlocks and failures of serialization."""
 AfterCommit = Callable[[], Awaitable[None]]
 SessionType = TypeVar("SessionType", bound="ReadSession")
 
@@ -103,9 +108,9 @@ class Database:
         except (OperationalError, InterfaceError, PoolTimeout, OSError, TimeoutError) as error:
             raise _unavailable() from error
         except DBAPIError as error:
-            if error.connection_invalidated:
-                raise _unavailable() from error
-            raise
+            if (expected := _expected(error)) is None:
+                raise
+            raise expected from error
 
     async def check(self) -> None:
         """Returns if Postgres answers, raises `Unavailable` if not."""
@@ -123,6 +128,21 @@ def _unavailable() -> Unavailable:
     return Unavailable(
         "The database does not answer. Nothing was written; try again in a moment.", code="database_unavailable"
     )
+
+
+def _expected(error: DBAPIError) -> Unavailable | None:
+    """What may happen to any statement and passes; by class of SQLSTATE (PostgreSQL documentation, appendix A)."""
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    if state == DISK_FULL:
+        return Unavailable(
+            "The database has no room left on its disk. Nothing was written; free some space and try again.",
+            code="disk_full",
+        )
+    if error.connection_invalidated or state.startswith((INSUFFICIENT_RESOURCES, OPERATOR_INTERVENTION)):
+        return _unavailable()
+    if state.startswith(TRANSACTION_ROLLBACK):
+        return Unavailable("Somebody else changed the same at the same moment. Try again.", code="contended")
+    return None
 
 
 async def _run_after_commit(session: WriteSession) -> None:

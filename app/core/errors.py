@@ -103,6 +103,13 @@ class LeaseLost(BigGraphError):
     status = 409
 
 
+class Postponed(BigGraphError):
+    """The operation must wait for another one first; it is queued again, and the attempt does not count."""
+
+    code = "postponed"
+    status = 409
+
+
 class Cancelled(BigGraphError):
     """The operation was cancelled by a person."""
 

@@ -6,14 +6,18 @@ The broker only wakes workers. Whether an operation runs, who runs it and whethe
 - `Lease.fencing` grows with every claim. Everything a worker commits goes through `hold`, which locks the row and
   refuses a number that is no longer the highest, so a worker that was thought dead can't write after its successor.
 - A worker renews its lease by `heartbeat`, and learns there that a person has cancelled.
+- A worker that has to stop gives its lease back by `release`; one that died loses it, which `sweep` finds.
+
+Whoever locks a document and an operation on it locks the document first, so that nobody waits in a circle.
 """
 
+import random
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 import structlog
-from sqlalchemy import ColumnElement, Select, func, or_, select, update
+from sqlalchemy import ColumnElement, func, select, update
 
 from app.core.database import Database, WriteSession
 from app.core.errors import Cancelled, Conflict, LeaseLost, NotFound
@@ -30,6 +34,8 @@ UPKEEP_ATTEMPTS = 50
 """Of purges and reindexings: nobody waits for them, and giving them up would leave the stores different."""
 NUDGE_AFTER = timedelta(seconds=30)
 """A queued operation that nobody took for so long is published again: the broker may have lost it."""
+WORKER_LOST = "worker_lost"
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +164,7 @@ class Ledger:
             if operation is None:
                 return None
             if operation.state is OperationState.RUNNING:
-                log.warning("lease_expired", operation_id=str(operation.id), holder=operation.lease_holder)
+                await _record_loss(session, operation)
             operation.state = OperationState.RUNNING
             operation.attempts += 1
             operation.lease_holder = holder
@@ -189,7 +195,17 @@ class Ledger:
 
         What a worker writes is written in a transaction that began by this call, or not at all.
         """
-        operation = await session.scalar(
+        operation = await self._held(session, lease)
+        if operation is None:
+            raise LeaseLost(f"Operation {lease.operation_id} is held by another worker now, or has ended.")
+        if operation.cancel_requested_at is not None:
+            raise Cancelled("The operation was cancelled.")
+        return operation
+
+    @staticmethod
+    async def _held(session: WriteSession, lease: Lease) -> Operation | None:
+        """The locked row while the lease is the newest, cancelled or not."""
+        held: Operation | None = await session.scalar(
             select(Operation)
             .where(
                 Operation.id == lease.operation_id,
@@ -199,11 +215,7 @@ class Ledger:
             .with_for_update()
             .execution_options(populate_existing=True)
         )
-        if operation is None:
-            raise LeaseLost(f"Operation {lease.operation_id} is held by another worker now, or has ended.")
-        if operation.cancel_requested_at is not None:
-            raise Cancelled("The operation was cancelled.")
-        return operation
+        return held
 
     async def start_stage(self, lease: Lease, stage: str, *, percent: int, total: int | None = None) -> UUID:
         """Records that a stage began; the id of its record."""
@@ -257,60 +269,99 @@ class Ledger:
 
         None where the lease was lost meanwhile: then nothing is changed.
         """
-        operation = await session.scalar(
-            select(Operation)
-            .where(
-                Operation.id == lease.operation_id,
-                Operation.state == OperationState.RUNNING,
-                Operation.fencing == lease.fencing,
-            )
-            .with_for_update()
-        )
+        operation = await self._held(session, lease)
         if operation is None:
             return None
-        await session.execute(
-            update(OperationStage)
-            .where(OperationStage.operation_id == lease.operation_id, OperationStage.finished_at.is_(None))
-            .values(error_code=code, finished_at=func.now())
-        )
+        await _end_open_stages(session, operation, code)
         operation.error_code, operation.error_detail = code, detail
-        if code == Cancelled.code:
+        operation.attempts = min(operation.attempts, operation.max_attempts)
+        if code == Cancelled.code or (may_retry and operation.cancel_requested_at is not None):
             operation.state, operation.finished_at = OperationState.CANCELLED, func.now()
         elif may_retry and lease.attempt < lease.max_attempts:
-            delay = RETRY_DELAYS[min(lease.attempt, len(RETRY_DELAYS)) - 1]
-            operation.state, operation.due_at = OperationState.QUEUED, func.now() + delay
-            self._wake(session, operation, delay)
+            self._queue(session, operation, _retry_delay(lease.attempt))
         else:
             operation.state, operation.finished_at = OperationState.FAILED, func.now()
         return operation.state
 
+    async def release(self, lease: Lease, *, delay: timedelta | None = None) -> None:
+        """Gives an unfinished operation back, to be gone on with by whoever is free. The attempt does not count.
+
+        With a `delay`, not before that. Does nothing where the lease was lost meanwhile.
+        """
+        async with self._database.write(lease.scope) as session:
+            operation = await self._held(session, lease)
+            if operation is not None:
+                await _end_open_stages(session, operation, INTERRUPTED)
+                operation.attempts -= 1
+                self._queue(session, operation, delay)
+
+    def _queue(self, session: WriteSession, operation: Operation, delay: timedelta | None) -> None:
+        operation.state, operation.lease_holder = OperationState.QUEUED, None
+        operation.due_at = func.now() + (delay or timedelta())
+        self._wake(session, operation, delay)
+
     # --- by the sweeper -----------------------------------------------------------------------------------------
 
     async def sweep(self, limit: int = 50) -> int:
-        """Wakes workers again for what was left behind: expired leases, and queued operations that nobody took."""
+        """Queues again what a lost worker held, and wakes workers for what nobody took. The number of both.
+
+        The first loss is made good at once. An operation that loses a second worker waits a while, at random, so that
+        one that kills its workers does not take the same others with it each time.
+        """
         async with self._database.system() as session:
-            left = (await session.scalars(_left_behind(limit))).all()
-            for operation in left:
-                if operation.state is OperationState.QUEUED:
-                    operation.due_at = func.now()
-                self._wake(session, operation)
-            return len(left)
+            expired = (Operation.state == OperationState.RUNNING) & (Operation.due_at < func.now())
+            lost = await _locked_oldest(session, expired, limit)
+            for operation in lost:
+                await _record_loss(session, operation)
+                again = 1 < operation.attempts < operation.max_attempts
+                self._queue(session, operation, _scattered(_retry_delay(operation.attempts)) if again else None)
+            forgotten = (Operation.state == OperationState.QUEUED) & (Operation.due_at < func.now() - NUDGE_AFTER)
+            waiting = await _locked_oldest(session, forgotten, limit)
+            for operation in waiting:
+                self._queue(session, operation, None)
+            return len(lost) + len(waiting)
+
+    async def recover(self) -> None:
+        """For the one worker over a database, when it starts: whatever runs lost its worker, and messages may be lost.
+
+        The next sweep need not wait for leases to run out.
+        """
+        async with self._database.system() as session:
+            running = Operation.state == OperationState.RUNNING
+            await session.execute(update(Operation).where(running).values(due_at=func.now() - NUDGE_AFTER))
+            waiting = (Operation.state == OperationState.QUEUED) & (Operation.due_at <= func.now())
+            await session.execute(update(Operation).where(waiting).values(due_at=func.now() - 2 * NUDGE_AFTER))
 
 
 def _due() -> ColumnElement[bool]:
     return Operation.state.in_((OperationState.QUEUED, OperationState.RUNNING)) & (Operation.due_at <= func.now())
 
 
-def _left_behind(limit: int) -> Select[Operation]:
-    return (
-        select(Operation)
-        .where(
-            or_(
-                (Operation.state == OperationState.RUNNING) & (Operation.due_at < func.now()),
-                (Operation.state == OperationState.QUEUED) & (Operation.due_at < func.now() - NUDGE_AFTER),
-            )
+async def _locked_oldest(session: WriteSession, where: ColumnElement[bool], limit: int) -> list[Operation]:
+    """Those that nobody else has locked."""
+    return list(
+        await session.scalars(
+            select(Operation).where(where).order_by(Operation.due_at).limit(limit).with_for_update(skip_locked=True)
         )
-        .order_by(Operation.due_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
     )
+
+
+async def _record_loss(session: WriteSession, operation: Operation) -> None:
+    log.warning("lease_expired", operation_id=str(operation.id), holder=operation.lease_holder)
+    await _end_open_stages(session, operation, WORKER_LOST)
+
+
+async def _end_open_stages(session: WriteSession, operation: Operation, code: str) -> None:
+    await session.execute(
+        update(OperationStage)
+        .where(OperationStage.operation_id == operation.id, OperationStage.finished_at.is_(None))
+        .values(error_code=code, finished_at=func.now())
+    )
+
+
+def _retry_delay(attempt: int) -> timedelta:
+    return RETRY_DELAYS[min(attempt, len(RETRY_DELAYS)) - 1]
+
+
+def _scattered(delay: timedelta) -> timedelta:
+    return delay * random.uniform(0.5, 1.5)  # noqa: S311 - no secret

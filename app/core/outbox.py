@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy import delete, func, select, update
 
 from app.core.database import Database, WriteSession
-from app.core.errors import EngineUnavailable
+from app.core.errors import EngineUnavailable, Unavailable
 from app.core.ids import new_id
 from app.models.outbox import OutboxMessage, OutboxState
 
@@ -50,17 +50,17 @@ class Outbox:
             session.after_commit(lambda: self._publish_now(message.id, task, arguments))
 
     async def _publish_now(self, message_id: UUID, task: str, arguments: dict[str, Any]) -> None:
+        """Never fails: the transaction has committed, and what is not done here the sweeper does."""
         try:
             await self._broker.publish(task, arguments)
-        except EngineUnavailable as error:
+            async with self._database.system() as session:
+                await session.execute(
+                    update(OutboxMessage)
+                    .where(OutboxMessage.id == message_id)
+                    .values(state=OutboxState.PUBLISHED, published_at=func.now())
+                )
+        except Unavailable as error:
             log.warning("outbox_publish_deferred", task=task, reason=error.detail)
-            return
-        async with self._database.system() as session:
-            await session.execute(
-                update(OutboxMessage)
-                .where(OutboxMessage.id == message_id)
-                .values(state=OutboxState.PUBLISHED, published_at=func.now())
-            )
 
     async def sweep(self, limit: int = 200) -> int:
         """Publishes what is due and still pending, drops what was published long ago. The number published.

@@ -124,6 +124,12 @@ class Settings(BaseSettings):
     # --- background work
     worker_concurrency: int = Field(2, ge=1, le=64, validation_alias=_env("BIGGRAPH_WORKER_CONCURRENCY"))
     lease_seconds: float = Field(30.0, gt=0, validation_alias=_env("BIGGRAPH_LEASE_SECONDS"))
+    drain_seconds: float = Field(
+        10.0,
+        ge=0,
+        validation_alias=_env("BIGGRAPH_DRAIN_SECONDS"),
+        description="How long a separate worker that is told to stop finishes what it does, before it hands it over.",
+    )
     sweep_seconds: float = Field(5.0, gt=0, validation_alias=_env("BIGGRAPH_SWEEP_SECONDS"))
     max_attempts: int = Field(3, ge=1, le=10, validation_alias=_env("BIGGRAPH_MAX_ATTEMPTS"))
 

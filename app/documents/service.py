@@ -65,19 +65,20 @@ class UploadRequest:
 async def accept(scope: TenantScope, parts: Parts, request: UploadRequest) -> Upload:
     """Stores the original, then records document, generation and ingestion in one transaction.
 
-    The original comes first, so that whatever is recorded has one; it is removed again when nothing is recorded.
+    The original comes first, so that whatever is recorded has one; it is removed again when nothing is recorded. Where
+    the commit itself was broken off nobody knows: then it stays, and the reconciler removes what no document names.
     Its own transaction, because the transfer before it must not hold one open.
     """
     blob_key = f"originals/{new_id()}"
     await parts.blobs.put_file(scope, blob_key, request.file.path)
-    kept = False
+    recorded = False
     try:
         async with parts.database.write(scope) as session:
             upload = await _Recording(session, scope, parts, request, blob_key).record()
-        kept = upload.outcome != "unchanged"
+            recorded = upload.outcome != "unchanged"
         return upload
     finally:
-        if not kept:
+        if not recorded:
             with suppress(BigGraphError):  # the reconciler removes what can't be removed now
                 await parts.blobs.delete(scope, blob_key)
 

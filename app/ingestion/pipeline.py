@@ -141,7 +141,7 @@ class Ingestion:
     async def _index(self) -> None:
         """Writes every chunk to both indexes; when both have answered, both see all of them."""
         subject = await self._subject()
-        self._indexed_facts = _facts(subject)
+        self._indexed_facts = repository.facts(subject)
         done, after = 0, -1
         while chunks := await projection.chunks_of(self._parts, self._scope, subject, after):
             await projection.write_vectors(self._parts, self._scope, subject, chunks)
@@ -156,8 +156,12 @@ class Ingestion:
         """Both indexes must hold exactly the chunks that Postgres holds."""
         expected, vectors, terms = await self._ids_in_stores()
         self._counts["chunks"] = len(expected)
-        for name, found in (("vector index", vectors), ("term index", terms)):
+        for name, index, found in (
+            ("vector index", self._parts.vectors, vectors),
+            ("term index", self._parts.texts, terms),
+        ):
             if found != expected:
+                await index.delete(self._scope, sorted(found - expected))
                 raise EngineUnavailable(
                     f"The {name} holds {len(found & expected)} of the {len(expected)} chunks of this document and "
                     f"{len(found - expected)} that are not of it. It is indexed again.",
@@ -180,7 +184,7 @@ class Ingestion:
             kb_id = subject.document.knowledge_base_id
             if self._generation > 1:
                 self._enqueue(session, OperationKind.PURGE, kb_id)
-            if self._indexed_facts != _facts(subject):  # tags or metadata were changed while this went on
+            if self._indexed_facts != repository.facts(subject):  # tags or metadata were changed while this went on
                 self._enqueue(session, OperationKind.REINDEX, kb_id)
         reached("activated")
 
@@ -198,7 +202,7 @@ class Ingestion:
 
     @property
     def _parsed_key(self) -> str:
-        return f"parsed/{self._document_id}/{self._generation}.json"
+        return projection.parsed_key(self._document_id, self._generation)
 
     async def _load_parsed(self) -> ParsedDocument:
         with tempfile.TemporaryDirectory(prefix="chunk-", dir=self._parts.settings.scratch_dir) as scratch:
@@ -274,10 +278,6 @@ def _first_stage(stopped_in: str | None) -> str:
 
 def _ends_at(stage: str) -> int:
     return next(BEGINS_AT[after] for before, after in pairwise(BEGINS_AT) if before == stage)
-
-
-def _facts(subject: Subject) -> tuple[list[str], dict[str, object]]:
-    return subject.document.tags, subject.document.doc_metadata
 
 
 def _title(subject: Subject, parsed: ParsedDocument) -> str:

@@ -8,7 +8,7 @@ from app.chunking.chunk import embedded_text
 from app.core.scope import TenantScope
 from app.ingestion import repository
 from app.ingestion.repository import Subject
-from app.models import Chunk
+from app.models import Chunk, OperationKind
 from app.ports.parts import Parts
 from app.ports.text_index import TermDocument
 from app.ports.vector_index import VectorPoint
@@ -68,6 +68,13 @@ async def write_again(
         return  # deleted meanwhile
     async with parts.database.write(scope) as session:
         version = await repository.next_fencing(session)
+    await _write_given(parts, scope, subject, vectors, terms, version)
+    await tidy_after_late_write(parts, scope, document_id, generation, written=subject)
+
+
+async def _write_given(
+    parts: Parts, scope: TenantScope, subject: Subject, vectors: set[UUID], terms: set[UUID], version: int
+) -> None:
     after = -1
     while chunks := await chunks_of(parts, scope, subject, after):
         after = chunks[-1].ordinal
@@ -77,3 +84,32 @@ async def write_again(
             await write_vectors(parts, scope, subject, lacking_vectors)
         if lacking_terms:
             await write_terms(parts, scope, subject, lacking_terms, version)
+
+
+async def tidy_after_late_write(
+    parts: Parts, scope: TenantScope, document_id: UUID, generation: int, *, written: Subject | None = None
+) -> None:
+    """Makes good what was written to the indexes without a lease, or after it was lost unnoticed.
+
+    If the generation was retired or deleted meanwhile, a purge may have passed already: its entries are removed again.
+    If it lives, its tags and metadata may have changed since they were read: they are written once more, unless they
+    are those of `written`.
+    """
+    async with parts.database.write(scope) as session:
+        subject = await repository.subject(session, document_id, generation, lock=True)
+        if subject is not None and repository.is_indexed(subject):
+            if written is None or repository.facts(written) != repository.facts(subject):
+                kb_id = subject.document.knowledge_base_id
+                parts.ledger.enqueue(
+                    session, scope, OperationKind.REINDEX, knowledge_base_id=kb_id, document_id=document_id
+                )
+            return
+    for index in (parts.vectors, parts.texts):
+        held = [item.chunk_id async for item in index.scan(scope, document_id=document_id, generation=generation)]
+        await index.delete(scope, held)
+    await parts.blobs.delete(scope, parsed_key(document_id, generation))
+
+
+def parsed_key(document_id: UUID, generation: int) -> str:
+    """Where the parsed form of a generation is kept among the blobs."""
+    return f"parsed/{document_id}/{generation}.json"

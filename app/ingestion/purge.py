@@ -8,10 +8,13 @@ from collections import Counter
 from dataclasses import dataclass
 from uuid import UUID
 
+from app.core.errors import Postponed
 from app.core.ledger import Lease
 from app.ingestion import purge_repository as repository
 from app.ingestion.checkpoints import reached
+from app.ingestion.projection import parsed_key
 from app.ingestion.purge_repository import PurgedGeneration
+from app.ingestion.repository import lock_document
 from app.ports.parts import Parts
 
 BATCH = 1000
@@ -23,19 +26,26 @@ class _Purge:
     lease: Lease
 
     async def document(self, document_id: UUID, *, deleted: bool) -> Counter[str]:
-        """Purges all generations of a deleted document, the retired ones of a live one."""
+        """Purges all generations of a deleted document, the retired ones of a live one.
+
+        `Postponed` while a worker may still be writing one of them: it has been told to stop, and does so soon.
+        """
         counts: Counter[str] = Counter()
         async with self.parts.database.read(self.lease.scope) as session:
             generations = await repository.to_purge(session, document_id, everything=deleted)
+            written = await repository.running_ingestions(session, document_id)
+        if any(generation.number in written for generation in generations):
+            raise Postponed("What shall be purged is still being written.")
         for generation in generations:
-            counts += await self._generation(generation)
+            counts += await self._generation(generation, deleted=deleted)
         if deleted:
             async with self.parts.database.write(self.lease.scope) as session:
+                await lock_document(session, document_id)
                 await self.parts.ledger.hold(session, self.lease)
-                await repository.drop_document(session, document_id, dict(counts))
+                await repository.drop_document(session, document_id)
         return counts
 
-    async def _generation(self, generation: PurgedGeneration) -> Counter[str]:
+    async def _generation(self, generation: PurgedGeneration, *, deleted: bool) -> Counter[str]:
         scope, counts = self.lease.scope, Counter[str]()
         async with self.parts.database.read(scope) as session:
             chunks = await repository.chunk_ids(session, generation)
@@ -47,11 +57,13 @@ class _Purge:
                 await index.delete(scope, ids[first : first + BATCH])
             counts[name] += len(ids)
         reached("purging")
-        for key in (generation.blob_key, f"parsed/{generation.document_id}/{generation.number}.json"):
+        for key in (generation.blob_key, parsed_key(generation.document_id, generation.number)):
             counts["blobs"] += await self.parts.blobs.delete(scope, key)
         async with self.parts.database.write(scope) as session:
             await self.parts.ledger.hold(session, self.lease)
-            counts["chunks"] += await repository.drop_generation(session, generation)
+            counts["chunks"] += await repository.drop_generation(session, self.lease.tenant_id, generation)
+            if deleted:
+                await repository.add_to_receipt(session, generation.document_id, counts)
         reached("purged")
         return counts
 
@@ -60,8 +72,14 @@ async def purge(parts: Parts, lease: Lease) -> None:
     """A purge of one document, or without `document_id` of every document of a deleted knowledge base."""
     record_id = await parts.ledger.start_stage(lease, "purge", percent=0)
     work, counts = _Purge(parts, lease), Counter[str]()
+    waiting: Postponed | None = None
     for document_id, deleted in await _documents(parts, lease):
-        counts += await work.document(document_id, deleted=deleted)
+        try:
+            counts += await work.document(document_id, deleted=deleted)
+        except Postponed as error:
+            waiting = error
+    if waiting is not None:
+        raise waiting
     async with parts.database.write(lease.scope) as session:
         await parts.ledger.end_stage(session, record_id, done=counts["chunks"])
         await parts.ledger.succeed(session, lease, dict(counts))

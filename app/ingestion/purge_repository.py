@@ -1,16 +1,27 @@
 """SQL of purges. Row-level security confines it to the session's tenant."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import aliased
 
 from app.core.database import ReadSession, WriteSession
 from app.core.ids import new_id
-from app.models import Chunk, DeletionReceipt, Document, Embedding, Generation, GenerationState, KnowledgeBase
+from app.ingestion.repository import embeddings_lock
+from app.models import (
+    Chunk,
+    DeletionReceipt,
+    Document,
+    Embedding,
+    Generation,
+    GenerationState,
+    KnowledgeBase,
+    Operation,
+    OperationKind,
+    OperationState,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +40,23 @@ async def is_deleted(session: ReadSession, document_id: UUID) -> bool | None:
 
 
 async def tombstone_all(session: WriteSession, kb_id: UUID) -> list[UUID]:
-    """Documents of a deleted knowledge base, each with its tombstone and its receipt."""
+    """Documents of a deleted knowledge base, each with its tombstone and its receipt; their ingestions end."""
     kb_is_deleted = exists().where(KnowledgeBase.id == kb_id, KnowledgeBase.deleted_at.is_not(None))
     await session.execute(
         update(Document)
         .where(Document.knowledge_base_id == kb_id, Document.deleted_at.is_(None), kb_is_deleted)
         .values(deleted_at=func.now())
+    )
+    await session.execute(
+        update(Operation)
+        .where(
+            Operation.knowledge_base_id == kb_id,
+            Operation.kind == OperationKind.INGEST,
+            Operation.state == OperationState.RUNNING,
+            Operation.cancel_requested_at.is_(None),
+            kb_is_deleted,
+        )
+        .values(cancel_requested_at=func.now())
     )
     documents = (
         await session.scalars(
@@ -66,6 +88,19 @@ async def to_purge(session: ReadSession, document_id: UUID, *, everything: bool)
     return [PurgedGeneration(*row) for row in await session.execute(query.order_by(Generation.generation))]
 
 
+async def running_ingestions(session: ReadSession, document_id: UUID) -> set[int]:
+    """Generations that a worker may be writing."""
+    return set(
+        await session.scalars(
+            select(Operation.generation).where(
+                Operation.document_id == document_id,
+                Operation.kind == OperationKind.INGEST,
+                Operation.state == OperationState.RUNNING,
+            )
+        )
+    )
+
+
 async def chunk_ids(session: ReadSession, generation: PurgedGeneration) -> set[UUID]:
     return set(
         await session.scalars(
@@ -74,20 +109,22 @@ async def chunk_ids(session: ReadSession, generation: PurgedGeneration) -> set[U
     )
 
 
-async def drop_generation(session: WriteSession, generation: PurgedGeneration) -> int:
+async def drop_generation(session: WriteSession, tenant_id: UUID, generation: PurgedGeneration) -> int:
     """Removes its chunks, and the cached vectors that no other chunk of the tenant uses. The number of chunks."""
+    # One purge of a tenant at a time: of two that drop the last uses of a text, each would see the other's.
+    await session.execute(select(func.pg_advisory_xact_lock(embeddings_lock(tenant_id))))
     of_generation = (Chunk.document_id == generation.document_id) & (Chunk.generation == generation.number)
-    other = aliased(Chunk)
-    used_elsewhere = exists().where(
-        other.text_hash == Embedding.text_hash,
-        (other.document_id != generation.document_id) | (other.generation != generation.number),
-    )
-    await session.execute(
-        delete(Embedding)
-        .where(Embedding.text_hash.in_(select(Chunk.text_hash).where(of_generation)), ~used_elsewhere)
-        .execution_options(synchronize_session=False)
-    )
-    dropped = (await session.scalars(delete(Chunk).where(of_generation).returning(Chunk.id))).all()
+    dropped = (await session.scalars(delete(Chunk).where(of_generation).returning(Chunk.text_hash))).all()
+    hashes = list(set(dropped))
+    for first in range(0, len(hashes), 1000):
+        await session.execute(
+            delete(Embedding)
+            .where(
+                Embedding.text_hash.in_(hashes[first : first + 1000]),
+                ~exists().where(Chunk.text_hash == Embedding.text_hash),
+            )
+            .execution_options(synchronize_session=False)
+        )
     await session.execute(
         update(Generation)
         .where(Generation.document_id == generation.document_id, Generation.generation == generation.number)
@@ -96,10 +133,19 @@ async def drop_generation(session: WriteSession, generation: PurgedGeneration) -
     return len(dropped)
 
 
-async def drop_document(session: WriteSession, document_id: UUID, counts: dict[str, Any]) -> None:
+async def add_to_receipt(session: WriteSession, document_id: UUID, removed: Mapping[str, int]) -> None:
+    """Counts what was removed, with what it was removed by: a purge that is begun again does not know it any more."""
+    receipt: DeletionReceipt | None = await session.scalar(
+        select(DeletionReceipt).where(DeletionReceipt.document_id == document_id).with_for_update()
+    )
+    if receipt is not None:
+        receipt.counts = {name: receipt.counts.get(name, 0) + number for name, number in removed.items()}
+
+
+async def drop_document(session: WriteSession, document_id: UUID) -> None:
     await session.execute(
         update(DeletionReceipt)
         .where(DeletionReceipt.document_id == document_id, DeletionReceipt.purged_at.is_(None))
-        .values(purged_at=func.now(), counts=counts)
+        .values(purged_at=func.now())
     )
     await session.execute(delete(Document).where(Document.id == document_id, Document.deleted_at.is_not(None)))

@@ -2,6 +2,10 @@
 
 Wanted in both indexes: exactly the chunks of active generations of live documents. Generations that are being built
 are left alone: their ingestion verifies them itself. A second repair after a first finds nothing to do.
+
+The stores are read while documents come and go, so Postgres is read before them and after them. What it said of a
+generation changes one way only (building, active, retired, purged) and no number is given twice: missing is what was
+wanted both times and was not found, an orphan is what was found and neither reading knows.
 """
 
 from collections import defaultdict
@@ -11,9 +15,11 @@ from uuid import UUID
 
 import structlog
 
+from app.core.database import ReadSession
 from app.core.scope import TenantScope
 from app.ingestion import reconciler_repository as repository
 from app.ingestion.projection import write_again
+from app.ingestion.reconciler_repository import BlobKeys
 from app.models import OperationKind
 from app.ports.indexes import IndexedChunk
 from app.ports.parts import Parts
@@ -64,23 +70,39 @@ class TenantReport:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What Postgres says at one moment."""
+
+    busy: set[DocumentGeneration]
+    wanted: dict[DocumentGeneration, set[UUID]]
+    blobs: BlobKeys
+
+    @classmethod
+    async def read(cls, session: ReadSession) -> "_Facts":
+        # In this order: a generation that becomes active between the two is then in both, never in neither.
+        busy = await repository.busy_generations(session)
+        return cls(busy, await repository.wanted_chunks(session), await repository.blob_keys(session))
+
+
 async def verify(parts: Parts, scope: TenantScope) -> TenantReport:
     """Compares id sets; changes nothing."""
     async with parts.database.read(scope) as session:
-        wanted = await repository.wanted_chunks(session)
-        ignored = await repository.building_generations(session)
-        blob_keys = await repository.blob_keys(session)
-        unpurged = await repository.unpurged_documents(session)
+        before = await _Facts.read(session)
     held = {key async for key in parts.blobs.list(scope)}
+    in_vectors = [item async for item in parts.vectors.scan(scope)]
+    in_terms = [item async for item in parts.texts.scan(scope)]
+    async with parts.database.read(scope) as session:
+        after = await _Facts.read(session)
+        unpurged = await repository.unpurged_documents(session)
+    known = before.blobs.needed | before.blobs.allowed | after.blobs.needed | after.blobs.allowed
     return TenantReport(
         tenant_id=scope.tenant_id,
-        vectors=_compare(wanted, ignored, [item async for item in parts.vectors.scan(scope)]),
-        terms=_compare(wanted, ignored, [item async for item in parts.texts.scan(scope)]),
-        blobs_missing=sorted(blob_keys.needed - held),
-        blobs_orphaned=sorted(
-            key for key in held - blob_keys.needed - blob_keys.allowed if not repository.is_fresh(key)
-        ),
-        unpurged=unpurged,
+        vectors=_compare(before, after, in_vectors),
+        terms=_compare(before, after, in_terms),
+        blobs_missing=sorted((before.blobs.needed & after.blobs.needed) - held),
+        blobs_orphaned=sorted(key for key in held - known if not repository.is_fresh(key)),
+        unpurged=[found.document_id for found in unpurged],
     )
 
 
@@ -96,20 +118,18 @@ async def repair(parts: Parts, scope: TenantScope) -> TenantReport:
         )
     await _remove_orphaned_blobs(parts, scope, report)
     if report.unpurged:
-        async with parts.database.write(scope) as session:
-            for document_id in report.unpurged:
-                parts.ledger.enqueue(session, scope, OperationKind.PURGE, document_id=document_id)
+        await _purge_again(parts, scope)
     return report
 
 
-def _compare(
-    wanted: dict[DocumentGeneration, set[UUID]], ignored: set[DocumentGeneration], found: Iterable[IndexedChunk]
-) -> IndexReport:
+def _compare(before: _Facts, after: _Facts, found: Iterable[IndexedChunk]) -> IndexReport:
+    wanted = {key: ids for key, ids in before.wanted.items() if key in after.wanted}
+    passing = (before.busy | after.busy | before.wanted.keys() | after.wanted.keys()) - wanted.keys()
     report = IndexReport(wanted=sum(len(ids) for ids in wanted.values()))
     held: dict[DocumentGeneration, set[UUID]] = defaultdict(set)
     for item in found:
         key = (item.document_id, item.generation)
-        if key in ignored:
+        if key in passing:
             continue
         report.found += 1
         if item.chunk_id in wanted.get(key, ()):
@@ -129,6 +149,22 @@ async def _remove(index: VectorIndex | TextIndex, scope: TenantScope, ids: set[U
 async def _remove_orphaned_blobs(parts: Parts, scope: TenantScope, report: TenantReport) -> None:
     for key in report.blobs_orphaned:
         await parts.blobs.delete(scope, key)
+
+
+async def _purge_again(parts: Parts, scope: TenantScope) -> None:
+    async with parts.database.write(scope) as session:
+        unpurged = await repository.unpurged_documents(session)
+        for kb_id in {found.knowledge_base_id for found in unpurged if found.with_knowledge_base}:
+            parts.ledger.enqueue(session, scope, OperationKind.PURGE, knowledge_base_id=kb_id)
+        for found in unpurged:
+            if not found.with_knowledge_base:
+                parts.ledger.enqueue(
+                    session,
+                    scope,
+                    OperationKind.PURGE,
+                    knowledge_base_id=found.knowledge_base_id,
+                    document_id=found.document_id,
+                )
 
 
 async def tenant_ids(parts: Parts) -> list[UUID]:

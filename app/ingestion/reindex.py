@@ -1,5 +1,9 @@
 """Writes a document's changed tags and metadata into both indexes, for every generation that they hold."""
 
+from typing import Any
+from uuid import UUID
+
+from app.core.database import ReadSession
 from app.core.ledger import Lease
 from app.ingestion import repository
 from app.models import Chunk
@@ -11,6 +15,29 @@ BATCH = 500
 
 async def reindex(parts: Parts, lease: Lease) -> None:
     record_id = await parts.ledger.start_stage(lease, "reindex", percent=0)
+    while True:
+        async with parts.database.read(lease.scope) as session:
+            written = await _facts(session, lease)
+        done = await _write(parts, lease, record_id)
+        async with parts.database.write(lease.scope) as session:
+            if lease.document_id is not None:
+                await repository.lock_document(session, lease.document_id)
+            # If they were changed again meanwhile, another reindexing may have written the newer ones before these.
+            if await _facts(session, lease) == written:
+                await parts.ledger.end_stage(session, record_id, done=done)
+                await parts.ledger.succeed(session, lease, {"chunks": done})
+                return
+
+
+async def _facts(session: ReadSession, lease: Lease) -> tuple[list[str], dict[str, Any]] | None:
+    """Tags and metadata of the document; None where it is gone."""
+    if lease.document_id is None:
+        return None
+    document = await repository.live_document(session, lease.document_id)
+    return (document.tags, document.doc_metadata) if document else None
+
+
+async def _write(parts: Parts, lease: Lease, record_id: UUID) -> int:
     done, after = 0, (0, -1)
     while batch := await _sources(parts, lease, after):
         sources, after = batch
@@ -18,9 +45,7 @@ async def reindex(parts: Parts, lease: Lease) -> None:
         await parts.texts.update_source(lease.scope, sources)
         done += len(sources)
         await parts.ledger.progress(lease, record_id, percent=50, done=done, total=None)
-    async with parts.database.write(lease.scope) as session:
-        await parts.ledger.end_stage(session, record_id, done=done)
-        await parts.ledger.succeed(session, lease, {"chunks": done})
+    return done
 
 
 async def _sources(

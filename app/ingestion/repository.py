@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy import delete, exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, delete, exists, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.chunking.chunk import DraftChunk
@@ -50,6 +51,16 @@ def chunk_source(document: Document, generation: int, chunk: UUID) -> ChunkSourc
         tags=tuple(document.tags),
         metadata=document.doc_metadata,
     )
+
+
+def facts(subject: Subject) -> tuple[list[str], dict[str, Any]]:
+    """What may change of a chunk's source after it was indexed."""
+    return subject.document.tags, subject.document.doc_metadata
+
+
+def is_indexed(subject: Subject) -> bool:
+    """True where the indexes may hold the generation, false where it is purged from them."""
+    return subject.generation.state in (GenerationState.BUILDING, GenerationState.ACTIVE)
 
 
 async def subject(session: ReadSession, document_id: UUID, generation: int, *, lock: bool = False) -> Subject | None:
@@ -152,11 +163,21 @@ async def known_vectors(session: ReadSession, space: str, hashes: Sequence[bytes
 async def add_vectors(
     session: WriteSession, tenant_id: UUID, space: str, hashes: Sequence[bytes], vectors: Vectors
 ) -> None:
+    """Caches vectors, as far as a chunk of the tenant has the text: what a purge has just removed stays away."""
+    await session.execute(select(func.pg_advisory_xact_lock_shared(embeddings_lock(tenant_id))))
+    used = set(await session.scalars(select(Chunk.text_hash).where(Chunk.text_hash.in_(hashes))))
     rows = [
         {"tenant_id": tenant_id, "space": space, "text_hash": text_hash, "vector": vector.astype("<f4").tobytes()}
         for text_hash, vector in zip(hashes, vectors, strict=True)
+        if text_hash in used
     ]
-    await session.execute(insert(Embedding).on_conflict_do_nothing(), rows)
+    if rows:
+        await session.execute(insert(Embedding).on_conflict_do_nothing(), rows)
+
+
+def embeddings_lock(tenant_id: UUID) -> ColumnElement[int]:
+    """The advisory lock of a tenant's cached vectors: shared by who adds some, exclusive to who removes unused ones."""
+    return func.hashtextextended(f"embeddings:{tenant_id}", 0)
 
 
 async def activate(session: WriteSession, subject: Subject, chunk_count: int, page_count: int | None) -> None:

@@ -5,15 +5,25 @@ import contextlib
 import os
 import socket
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import structlog
 
-from app.core.errors import BigGraphError, Cancelled, EngineRejected, LeaseLost, ParseFailed, Unavailable
-from app.core.ledger import Lease
+from app.core.errors import (
+    BigGraphError,
+    Cancelled,
+    EngineRejected,
+    LeaseLost,
+    ParseFailed,
+    Postponed,
+    Unavailable,
+)
+from app.core.ledger import WORKER_LOST, Lease
 from app.ingestion import repository
 from app.ingestion.pipeline import Ingestion
+from app.ingestion.projection import tidy_after_late_write
 from app.ingestion.purge import purge
 from app.ingestion.reindex import reindex
 from app.models import OperationKind, OperationState
@@ -22,6 +32,7 @@ from app.ports.parts import Parts
 log = structlog.get_logger()
 
 Handler = Callable[[Parts, Lease], Coroutine[Any, Any, None]]
+POSTPONED_FOR = timedelta(seconds=1)
 
 
 async def _ingest(parts: Parts, lease: Lease) -> None:
@@ -51,7 +62,7 @@ class OperationRunner:
             if lease.exhausted:
                 await self._failed(
                     lease,
-                    "worker_lost",
+                    WORKER_LOST,
                     "The worker was lost each time this was tried. It may need more memory than there is.",
                     may_retry=False,
                 )
@@ -61,8 +72,17 @@ class OperationRunner:
     async def _carry_out(self, lease: Lease) -> None:
         try:
             await self._with_heartbeat(lease)
+        except asyncio.CancelledError:  # this process stops: another one goes on at once
+            with contextlib.suppress(BigGraphError):
+                await self._parts.ledger.release(lease)
+            log.info("operation_handed_over")
+            raise
+        except Postponed as error:
+            log.info("operation_postponed", detail=error.detail)
+            await self._parts.ledger.release(lease, delay=POSTPONED_FOR)
         except LeaseLost as error:
             log.warning("operation_taken_over", detail=error.detail)
+            await self._tidy(lease)
         except (ParseFailed, Cancelled, EngineRejected) as error:
             await self._failed(lease, error.error_code, error.detail, may_retry=False)
         except BigGraphError as error:
@@ -114,3 +134,10 @@ class OperationRunner:
             if ended and lease.kind is OperationKind.INGEST and lease.document_id is not None:
                 await repository.set_failed(session, lease.document_id, lease.generation, code, detail)
         log.warning("operation_attempt_failed", code=code, state=state, detail=detail)
+        if state is None:
+            await self._tidy(lease)
+
+    async def _tidy(self, lease: Lease) -> None:
+        """After work whose lease was lost: an index can't tell a late write, so what was written last is made good."""
+        if lease.kind is OperationKind.INGEST and lease.document_id is not None and lease.generation is not None:
+            await tidy_after_late_write(self._parts, lease.scope, lease.document_id, lease.generation)

@@ -43,13 +43,13 @@ async def follow(parts: Parts, scope: TenantScope, operation_id: UUID) -> AsyncI
 
 
 async def cancel(session: WriteSession, parts: Parts, operation_id: UUID) -> Operation:
-    await _lock_document_of(session, operation_id)
-    operation = await parts.ledger.cancel(session, operation_id)
+    operation = await _lock_document_of(session, operation_id)
     if operation.kind is not OperationKind.INGEST:
         raise Conflict(
             f"A {operation.kind.value} can't be cancelled: it keeps the stores consistent.",
             code="operation_not_cancellable",
         )
+    operation = await parts.ledger.cancel(session, operation_id)
     await session.flush()
     await session.refresh(operation)
     if operation.state is OperationState.CANCELLED and operation.document_id is not None:
@@ -74,13 +74,14 @@ async def retry(session: WriteSession, parts: Parts, operation_id: UUID) -> Oper
     return operation
 
 
-async def _lock_document_of(session: WriteSession, operation_id: UUID) -> None:
-    """Document before operation: the order in which everybody locks the two."""
+async def _lock_document_of(session: WriteSession, operation_id: UUID) -> Operation:
+    """Document before operation: the order in which everybody locks the two. The operation is not locked yet."""
     operation = await repository.find_operation(session, operation_id)
     if operation is None:
         raise _not_found(operation_id)
     if operation.document_id is not None:
         await repository.lock_document(session, operation.document_id)
+    return operation
 
 
 def _not_found(operation_id: UUID) -> NotFound:

@@ -24,6 +24,7 @@ def create_celery(broker_url: str) -> Celery:
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_send_task_events=False,
+        worker_proc_alive_timeout=120,  # a new process opens its engines before it says that it is up
         worker_cancel_long_running_tasks_on_connection_loss=False,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
