@@ -35,7 +35,7 @@ class Chunk(OfTenant, Base):
     section: Mapped[int]
     page: Mapped[int | None]
     page_end: Mapped[int | None]
-    bbox: Mapped[dict[str, Any] | None] = mapped_column(JSONB)
+    bbox: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     start_offset: Mapped[int]
     end_offset: Mapped[int]
     token_count: Mapped[int]
