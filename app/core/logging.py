@@ -19,7 +19,8 @@ def configure_logging(level: str, log_format: LogFormat) -> None:
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if log_format is LogFormat.JSON
-        else structlog.dev.ConsoleRenderer(colors=False)
+        # Tracebacks without local variables: those hold passwords and documents.
+        else structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
     )
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
