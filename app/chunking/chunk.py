@@ -33,6 +33,8 @@ class DraftChunk(BaseModel):
     page: int | None = None
     """First page it touches."""
     page_end: int | None = None
+    page_starts: tuple[tuple[int, int], ...] = ()
+    """Where another page begins inside it: offset in `text` and number of the page, in order."""
     bbox: BoundingBox | None = None
     """Union of its elements' boxes on the first page."""
     start: int = 0
@@ -43,6 +45,11 @@ class DraftChunk(BaseModel):
 
     def embedded_text(self, title: str) -> str:
         return embedded_text(title, self.heading_path, self.text)
+
+
+def page_at(page: int | None, page_starts: Sequence[tuple[int, int]], offset: int) -> int | None:
+    """The page on which the character at `offset` of a chunk's text stands; `page` is where the chunk begins."""
+    return next((number for start, number in reversed(page_starts) if start <= offset), page)
 
 
 def embedded_text(title: str, heading_path: Sequence[str], text: str) -> str:

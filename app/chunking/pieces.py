@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from app.chunking.chunk import ChunkKind
 from app.parsing.document import BoundingBox
 
+SEPARATOR = "\n\n"
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -24,24 +26,37 @@ class Piece:
     """A chunk of its own: part of a table that had to be split, with its header."""
 
 
-def joined(pieces: Sequence[Piece], text: str) -> str:
-    """The pieces' text. Neighbours are one verbatim slice of the document's text, so that offsets inside it hold."""
+def joined(pieces: Sequence[Piece], text: str) -> tuple[str, list[int]]:
+    """The pieces' text, and where in it each of them begins.
+
+    Neighbours are one verbatim slice of the document's text, so that offsets inside it hold.
+    """
     parts: list[str] = []
+    begins: list[int] = []
+    before = 0
+    """Length of what comes before the last part, with its separators."""
     run_start = run_end = -1
     for piece in pieces:
         if piece.rendered is None and run_end >= 0 and not text[run_end : piece.start].strip():
+            begins.append(before + piece.start - run_start)
             run_end = piece.end
+            parts[-1] = text[run_start:run_end]
             continue
-        if run_end >= 0:
-            parts.append(text[run_start:run_end])
-        if piece.rendered is None:
-            run_start, run_end = piece.start, piece.end
-        else:
-            parts.append(piece.rendered)
-            run_start = run_end = -1
-    if run_end >= 0:
-        parts.append(text[run_start:run_end])
-    return "\n\n".join(parts)
+        before += len(parts[-1]) + len(SEPARATOR) if parts else 0
+        begins.append(before)
+        run_start, run_end = (piece.start, piece.end) if piece.rendered is None else (-1, -1)
+        parts.append(text[piece.start : piece.end] if piece.rendered is None else piece.rendered)
+    return SEPARATOR.join(parts), begins
+
+
+def page_starts(pieces: Sequence[Piece], begins: Sequence[int], page: int | None) -> tuple[tuple[int, int], ...]:
+    """Where the page changes, as `DraftChunk.page_starts`; `page` is the chunk's own."""
+    starts: list[tuple[int, int]] = []
+    for piece, begin in zip(pieces, begins, strict=True):
+        if piece.page is not None and piece.page != page:
+            starts.append((begin, piece.page))
+            page = piece.page
+    return tuple(starts)
 
 
 def union(boxes: Sequence[BoundingBox]) -> BoundingBox | None:

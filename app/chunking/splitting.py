@@ -5,6 +5,7 @@ repetition), so that no input makes it look at the same text twice.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -93,18 +94,30 @@ class _Splitter:
                 yield Span(part_start, part_end, count)
 
     def _between_tokens(self, start: int, end: int) -> Iterator[Span]:
-        """Cuts between tokens, at white space where some is near. Looks at a window at a time."""
+        """Cuts between tokens, at white space where some is near. Looks at a window of some parts at a time."""
         step = max(1, self._room - max(2, self._room // 32))  # a cut word may count a token more on its own
         window = step * CHARACTERS_PER_TOKEN // 2
         while start < end:
-            stop = min(end, start + window)
+            origin, stop = start, min(end, start + window)
             offsets = self._tokens.spans(self._text[start:stop])
-            is_last = len(offsets) <= step
-            cut_at = stop if is_last else _near_space(self._text, start, start + max(1, offsets[step - 1][1]))
-            part = _trimmed(self._text, start, cut_at)
-            if part:
-                yield Span(*part, tokens=self._tokens.count(self._text[part[0] : part[1]]))
-            start = cut_at
+            first = 0
+            while len(offsets) - first > step:
+                cut_at = _near_space(self._text, start, max(start + 1, origin + offsets[first + step - 1][1]))
+                after = max(first + 1, bisect_left(offsets, cut_at - origin, key=_token_start))
+                yield from self._span(start, cut_at, after - first)
+                start, first = cut_at, after
+            if stop == end or start == origin:  # else what is left of the window begins the next one
+                yield from self._span(start, stop, len(offsets) - first)
+                start = stop
+
+    def _span(self, start: int, end: int, tokens: int) -> Iterator[Span]:
+        part = _trimmed(self._text, start, end)
+        if part:
+            yield Span(*part, tokens)
+
+
+def _token_start(offsets: tuple[int, int]) -> int:
+    return offsets[0]
 
 
 def _parts(text: str, start: int, end: int, boundaries: Boundaries) -> Iterator[tuple[int, int]]:

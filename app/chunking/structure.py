@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from app.chunking.chunk import ChunkKind, DraftChunk, context_line
 from app.chunking.packing import pack
-from app.chunking.pieces import Piece, joined, union
+from app.chunking.pieces import Piece, joined, page_starts, union
 from app.chunking.sections import Section, heading_text, merged, sections
 from app.chunking.sizes import ChunkSizes
 from app.chunking.splitting import CODE_LEVELS, TEXT_LEVELS, fits, split
@@ -132,13 +132,15 @@ class _Chunker:
         kinds = {piece.kind for piece in pieces}
         pages = [piece.page for piece in pieces if piece.page is not None]
         page = min(pages, default=None)
+        text, begins = joined(pieces, self._text)
         draft = DraftChunk(
             kind=kinds.pop() if len(kinds) == 1 else ChunkKind.TEXT,
-            text=joined(pieces, self._text),
+            text=text,
             heading_path=path,
             section=section,
             page=page,
             page_end=max(pages, default=None),
+            page_starts=page_starts(pieces, begins, page),
             bbox=union([piece.bbox for piece in pieces if piece.bbox is not None and piece.page == page]),
             start=min(piece.start for piece in pieces),
             end=max(piece.end for piece in pieces),
