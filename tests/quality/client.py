@@ -44,7 +44,9 @@ class Platform:
         async def one_after_another() -> None:
             nonlocal accepted
             for document in waiting:
-                body = {"text": document.text, "title": document.title, "external_id": document.id}
+                body = {"text": document.text, "external_id": document.id}
+                if document.title:
+                    body["title"] = document.title
                 await self._call("POST", f"/v1/knowledge-bases/{knowledge_base_id}/documents", json=body)
                 accepted += 1
                 progress(accepted)
