@@ -1,6 +1,6 @@
 """What was retrieved in a turn, numbered as the answer cites it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -25,6 +25,7 @@ class Passage:
     """Cosine similarity with the question; None where the vectors could not be asked or lack it."""
     matched_terms: frozenset[str]
     """Terms of the question that the chunk, its title or its headings hold."""
+    page_starts: Sequence[tuple[int, int]] = ()
 
     @classmethod
     def of(cls, number: int, hit: Hit) -> "Passage":
@@ -39,12 +40,17 @@ class Passage:
             text=hit.text,
             dense=hit.scores.dense,
             matched_terms=frozenset(hit.matched_terms),
+            page_starts=hit.page_starts,
         )
 
     @property
     def shown(self) -> ShownChunk:
         return ShownChunk(
-            document_name=self.document_name, page=self.page, heading_path=list(self.heading_path), text=self.text
+            document_name=self.document_name,
+            page=self.page,
+            page_starts=list(self.page_starts),
+            heading_path=list(self.heading_path),
+            text=self.text,
         )
 
 

@@ -15,6 +15,7 @@ from typing_extensions import TypedDict  # typing's is refused by pydantic befor
 from app.agent.language import Language, language_of
 from app.agent.markers import MARKER_GROUP
 from app.agent.sentences import shown
+from app.chunking.chunk import page_at
 
 PLACE = re.compile("\ue000(\\d+)\ue001")
 REMOVED = {Language.CHINESE: "（内容已删除）", Language.ENGLISH: "(removed)"}
@@ -44,7 +45,7 @@ class Citation(BaseModel):
     chunk_id: UUID
     document_id: UUID
     document_name: str | None = Field(None, description="Null once the document is deleted.")
-    page: int | None = None
+    page: int | None = Field(None, description="The page on which the quote begins.")
     heading_path: list[str] = []
     quote: str | None = Field(None, description="The words in the document; null where they can't be shown any more.")
     span: Span
@@ -58,6 +59,7 @@ class ShownChunk(BaseModel):
 
     document_name: str
     page: int | None
+    page_starts: list[tuple[int, int]] = []
     heading_path: list[str]
     text: str
 
@@ -82,7 +84,7 @@ def render_citation(
         chunk_id=UUID(reference["chunk_id"]),
         document_id=UUID(reference["document_id"]),
         document_name=chunk.document_name if chunk else document_name,
-        page=chunk.page if chunk else None,
+        page=page_at(chunk.page, chunk.page_starts, start) if chunk else None,
         heading_path=chunk.heading_path if chunk else [],
         quote=shown(chunk.text[start:end]) if chunk else None,
         span=Span(start=start, end=end),

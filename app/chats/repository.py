@@ -94,7 +94,7 @@ async def cited_chunks(session: ReadSession, chunk_ids: Collection[UUID]) -> dic
     if not chunk_ids:
         return {}
     rows = await session.execute(
-        select(Chunk.id, Document.name, Chunk.page, Chunk.heading_path, Chunk.text)
+        select(Chunk.id, Document.name, Chunk.page, Chunk.page_starts, Chunk.heading_path, Chunk.text)
         .join(Document, Document.id == Chunk.document_id)
         .join(KnowledgeBase, KnowledgeBase.id == Document.knowledge_base_id)
         .where(
@@ -106,7 +106,13 @@ async def cited_chunks(session: ReadSession, chunk_ids: Collection[UUID]) -> dic
         )
     )
     return {
-        row.id: ShownChunk(document_name=row.name, page=row.page, heading_path=row.heading_path, text=row.text)
+        row.id: ShownChunk(
+            document_name=row.name,
+            page=row.page,
+            page_starts=row.page_starts,
+            heading_path=row.heading_path,
+            text=row.text,
+        )
         for row in rows
     }
 

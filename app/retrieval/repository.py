@@ -58,6 +58,7 @@ class StoredChunk:
     heading_path: list[str]
     page: int | None
     page_end: int | None
+    page_starts: list[tuple[int, int]]
     bbox: str | None
     """JSON."""
     start: int
@@ -137,6 +138,7 @@ def _hydrate_statement() -> Select[*tuple[Any, ...]]:
             type_coerce(Chunk.heading_path, NullType),
             Chunk.page,
             Chunk.page_end,
+            Chunk.page_starts,
             cast(Chunk.bbox, TEXT),
             Chunk.start_offset,
             Chunk.end_offset,

@@ -179,6 +179,8 @@ class Hit(BaseModel):
     heading_path: list[str]
     page: int | None
     page_end: int | None
+    page_starts: list[tuple[int, int]]
+    """Where another page begins inside the text: offset and number of the page."""
     bbox: BoundingBox | None
     start: int
     end: int

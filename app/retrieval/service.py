@@ -156,6 +156,7 @@ def _hit(candidate: FusedCandidate, chunk: StoredChunk, channels: Channels) -> H
         heading_path=chunk.heading_path,
         page=chunk.page,
         page_end=chunk.page_end,
+        page_starts=chunk.page_starts,
         bbox=BoundingBox.model_validate_json(chunk.bbox) if chunk.bbox else None,
         start=chunk.start,
         end=chunk.end,
