@@ -15,7 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, SessionTransaction
 
-from app.core.errors import Unavailable
+from app.core.errors import OutOfSpace, Unavailable
 from app.core.scope import TenantScope
 
 SYSTEM_ROLE = "biggraph_system"
@@ -70,6 +70,7 @@ class Database:
             max_overflow=pool_size,
             pool_timeout=10,
             pool_pre_ping=True,
+            hide_parameters=True,  # errors are logged, and parameters are passwords' hashes and documents
             connect_args={"timeout": connect_timeout_seconds, "server_settings": {"timezone": "UTC"}},
         )
 
@@ -134,10 +135,7 @@ def _expected(error: DBAPIError) -> Unavailable | None:
     """What may happen to any statement and passes; by class of SQLSTATE (PostgreSQL documentation, appendix A)."""
     state = str(getattr(error.orig, "sqlstate", None) or "")
     if state == DISK_FULL:
-        return Unavailable(
-            "The database has no room left on its disk. Nothing was written; free some space and try again.",
-            code="disk_full",
-        )
+        return OutOfSpace("The database has no room left on its disk. Nothing was written; free some, then try again.")
     if error.connection_invalidated or state.startswith((INSUFFICIENT_RESOURCES, OPERATOR_INTERVENTION)):
         return _unavailable()
     if state.startswith(TRANSACTION_ROLLBACK):

@@ -56,6 +56,13 @@ class Conflict(BigGraphError):
     status = 409
 
 
+class TooSlow(BigGraphError):
+    """The request itself did not arrive in time."""
+
+    code = "request_timeout"
+    status = 408
+
+
 class TooLarge(BigGraphError):
     code = "too_large"
     status = 413
@@ -74,6 +81,18 @@ class Unavailable(BigGraphError):
 
     def __init__(self, detail: str, *, code: str | None = None, retry_after: int | None = 5, **data: object) -> None:
         super().__init__(detail, code=code, retry_after=retry_after, **data)
+
+
+class OutOfSpace(Unavailable):
+    """A disk that something has to be written to is full. It may be tried again once somebody has made room."""
+
+    code = "disk_full"
+    status = 507
+
+    def __init__(
+        self, detail: str = "No room is left on the disk. Nothing was stored; free some space, then try again."
+    ) -> None:
+        super().__init__(detail, retry_after=60)
 
 
 class EngineUnavailable(Unavailable):

@@ -1,5 +1,6 @@
 """Errors as RFC 9457 problem details, and the request id that ties an answer to its log lines."""
 
+import errno
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
@@ -12,13 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.core.errors import BigGraphError
+from app.core.errors import BigGraphError, OutOfSpace
 from app.core.ids import new_id
+from app.core.text import encodable
 
 log = structlog.get_logger()
 
 MEDIA_TYPE = "application/problem+json"
 REQUEST_ID_HEADER = "x-request-id"
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Problem(BaseModel):
@@ -52,7 +55,7 @@ def _render(
         "title": HTTPStatus(status).phrase,
         "status": status,
         "code": code,
-        "detail": detail,
+        "detail": encodable(detail),
         "request_id": request.scope.get("request_id", ""),
     }
     headers = {} if retry_after is None else {"retry-after": str(retry_after)}
@@ -71,7 +74,8 @@ async def _on_expected(request: Request, error: Exception) -> Response:
 async def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this type alone
     errors = [
-        {"location": ".".join(str(part) for part in item["loc"]), "message": item["msg"]} for item in error.errors()
+        {"location": encodable(".".join(map(str, item["loc"]))), "message": encodable(item["msg"])}
+        for item in error.errors()
     ]
     first = errors[0]
     detail = f"{first['location']}: {first['message']}."
@@ -86,6 +90,13 @@ async def _on_http(request: Request, error: Exception) -> Response:
     response = _render(request, error.status_code, codes.get(error.status_code, "http_error"), str(error.detail))
     response.headers.update(error.headers or {})
     return response
+
+
+async def _on_system(request: Request, error: Exception) -> Response:
+    """What the operating system refuses: a full disk is nobody's mistake, everything else is a bug."""
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return await _on_expected(request, OutOfSpace())
+    return await _on_unexpected(request, error)
 
 
 async def _on_unexpected(request: Request, error: Exception) -> Response:
@@ -103,6 +114,7 @@ def install_problem_handlers(app: FastAPI) -> None:
         BigGraphError: _on_expected,
         RequestValidationError: _on_validation,
         HTTPException: _on_http,
+        OSError: _on_system,
         Exception: _on_unexpected,
     }
     for kind, handler in handlers.items():
@@ -120,7 +132,9 @@ class RequestIdMiddleware:
             await self._app(scope, receive, send)
             return
         given = dict(scope["headers"]).get(REQUEST_ID_HEADER.encode(), b"").decode("latin-1")
-        request_id = given if 0 < len(given) <= 64 and given.replace("-", "").isalnum() else str(new_id())
+        request_id = (
+            given if 0 < len(given) <= 64 and given.isascii() and given.replace("-", "").isalnum() else str(new_id())
+        )
         scope["request_id"] = request_id
 
         async def send_with_id(message: Message) -> None:

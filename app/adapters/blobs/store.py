@@ -8,6 +8,7 @@ of the bucket (`AbortIncompleteMultipartUpload`) removes them.
 import asyncio
 import os
 import re
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ import obstore
 from obstore import exceptions
 
 from app.adapters.blobs.location import folder_of, open_store, remove_stale_uploads
-from app.core.errors import EngineRejected, EngineUnavailable, NotFound
+from app.core.errors import EngineRejected, EngineUnavailable, NotFound, OutOfSpace
 from app.core.scope import TenantScope
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class ObjectBlobStore:
 
     async def put_file(self, scope: TenantScope, key: str, path: Path) -> None:
         target = _path(scope, key)
+        await self._require_room(path)
         with _translated_errors():
             await obstore.put_async(self._store(), target, path)
         await self._make_durable(target)
@@ -127,6 +129,13 @@ class ObjectBlobStore:
             async for page in obstore.list(self._store(), under, chunk_size=1_000):
                 for blob in page:
                     yield blob["path"].removeprefix(tenant)
+
+    async def _require_room(self, file: Path) -> None:
+        """The store itself would only say that it failed."""
+        if self._folder is not None:
+            disk = await asyncio.to_thread(shutil.disk_usage, self._folder)
+            if disk.free < (await asyncio.to_thread(file.stat)).st_size:
+                raise OutOfSpace()
 
     def _store(self) -> "ObjectStore":
         if self._opened is None:

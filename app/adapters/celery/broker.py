@@ -1,6 +1,7 @@
 """`Broker` over Celery: sends a task by its name, without importing what runs it."""
 
 import asyncio
+import time
 from typing import Any
 
 from celery import Celery
@@ -10,6 +11,8 @@ from redis.exceptions import RedisError
 from app.core.errors import EngineUnavailable
 
 QUEUE = "biggraph"
+DOWN_SECONDS = 1.0
+"""So long a broker that failed is not asked again: uploads need not each wait for it to time out."""
 
 
 def create_celery(broker_url: str) -> Celery:
@@ -40,17 +43,29 @@ def create_celery(broker_url: str) -> Celery:
 
 
 class CeleryBroker:
+    """Publishes through `celery`, whose connections it sets up to fail rather than to wait."""
+
     def __init__(self, celery: Celery) -> None:
+        options = celery.conf.broker_transport_options | {"max_retries": 0}
+        celery.conf.update(broker_transport_options=options)
         self._celery = celery
+        self._down_until = 0.0
 
     async def publish(self, task: str, arguments: dict[str, Any]) -> None:
+        if time.monotonic() < self._down_until:
+            raise _unavailable()
         await asyncio.to_thread(self._publish, task, arguments)
 
     def _publish(self, task: str, arguments: dict[str, Any]) -> None:
         try:
             self._celery.send_task(task, kwargs=arguments, queue=QUEUE, retry=False)
         except (OperationalError, RedisError, OSError) as error:
-            raise EngineUnavailable("The broker (Redis) does not answer.", code="broker_unavailable") from error
+            self._down_until = time.monotonic() + DOWN_SECONDS
+            raise _unavailable() from error
 
     async def close(self) -> None:
         await asyncio.to_thread(self._celery.close)
+
+
+def _unavailable() -> EngineUnavailable:
+    return EngineUnavailable("The broker (Redis) does not answer.", code="broker_unavailable")

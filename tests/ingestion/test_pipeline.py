@@ -1,0 +1,302 @@
+"""One generation from upload to activation, with everything that may happen to it on the way."""
+
+import asyncio
+import contextlib
+from uuid import UUID
+
+import pytest
+
+from app.core.errors import EngineUnavailable
+from app.core.ids import chunk_id
+from app.core.ledger import INTERRUPTED
+from app.ingestion import pipeline, service
+from app.ingestion.pipeline import STAGES
+from app.models import DocumentStatus, GenerationState, OperationState
+from app.ports.indexes import ChunkSource
+from app.ports.text_index import TermDocument
+from tests.ingestion.bench import Bench, prose
+
+
+async def fails() -> None:
+    raise EngineUnavailable("It does not answer.")
+
+
+def operation_of(upload: object) -> UUID:
+    operation = getattr(upload, "operation", None)
+    assert operation is not None
+    found: UUID = operation.id
+    return found
+
+
+async def test_stages_are_recorded_with_their_counts(bench: Bench) -> None:
+    upload = await bench.upload(prose("lighthouse", 5))
+    await bench.run(operation_of(upload))
+    operation = await bench.operation(operation_of(upload))
+    assert (operation.state, operation.percent, operation.stage) == (OperationState.SUCCEEDED, 100, None)
+    assert operation.counts == {"chunks": 5, "embedded": 5, "reused": 0}
+    stages = await bench.stages(operation.id)
+    assert [stage.stage for stage in stages] == list(STAGES)
+    assert all(stage.finished_at is not None and stage.error_code is None for stage in stages)
+    assert {stage.stage: stage.done for stage in stages if stage.stage != "parse"} == dict.fromkeys(STAGES[1:], 5)
+    document = await bench.document(upload.document.id)
+    assert (document.status, document.active_generation, document.chunk_count) == (DocumentStatus.READY, 1, 5)
+    assert (await bench.held(document.id)).agreed
+    assert (await bench.verify()).clean
+
+
+async def test_a_retry_embeds_only_what_is_not_embedded_yet(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "EMBED_BATCH", 2)
+    upload = await bench.upload(prose("harbour", 5))
+
+    async def first_batch_then_failure() -> None:
+        engine = bench.interposed("embedder", "embed_passages", before=fails).parts.embedder
+        object.__setattr__(worker.parts, "embedder", engine)
+
+    worker = bench.interposed("embedder", "embed_passages", after=first_batch_then_failure)
+    await worker.run(operation_of(upload))
+    operation = await bench.operation(operation_of(upload))
+    assert (operation.state, operation.error_code) == (OperationState.QUEUED, "engine_unavailable")
+    assert await bench.cached_vectors() == 2
+    await bench.work()
+    operation = await bench.operation(operation.id)
+    assert operation.counts == {"chunks": 5, "embedded": 3, "reused": 2}
+    stages = [(stage.attempt, stage.stage, stage.error_code) for stage in await bench.stages(operation.id)]
+    assert stages[2:4] == [(1, "embed", "engine_unavailable"), (2, "embed", None)]
+
+
+async def test_what_another_version_embedded_is_not_embedded_again(bench: Bench) -> None:
+    await bench.ingested(prose("tern", 3), external_id="tern")
+    upload = await bench.upload(prose("tern", 4), external_id="tern")
+    await bench.work()
+    assert (await bench.operation(operation_of(upload))).counts == {"chunks": 4, "embedded": 1, "reused": 3}
+
+
+@pytest.mark.parametrize("engine", ["vectors", "texts"])
+async def test_an_engine_that_fails_leaves_the_document_unfound_until_it_answers(bench: Bench, engine: str) -> None:
+    upload = await bench.upload(prose("crane"))
+    await bench.interposed(engine, "upsert", before=fails).run(operation_of(upload))
+    assert (await bench.document(upload.document.id)).status is DocumentStatus.PROCESSING
+    assert (await bench.document(upload.document.id)).active_generation is None
+    await bench.work()
+    assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
+    assert (await bench.verify()).clean
+
+
+async def test_an_engine_that_never_answers_ends_in_a_reason(bench: Bench) -> None:
+    upload = await bench.upload(prose("stork"))
+    for _ in range(3):
+        await bench.pass_time(operation_of(upload))
+        await bench.interposed("texts", "upsert", before=fails).run(operation_of(upload))
+    document = await bench.document(upload.document.id)
+    assert (document.status, document.error_code) == (DocumentStatus.FAILED, "engine_unavailable")
+    async with bench.parts.database.write(bench.scope) as session:
+        await service.retry(session, bench.parts, operation_of(upload))
+    await bench.work()
+    assert (await bench.document(document.id)).status is DocumentStatus.READY
+    again = [stage.stage for stage in await bench.stages(operation_of(upload))][-3:]
+    assert again == ["index", "verify", "activate"]
+
+
+async def test_metadata_changed_meanwhile_reaches_both_indexes(bench: Bench) -> None:
+    upload = await bench.upload(prose("gull"), tags=["old"], metadata={"year": 2025})
+    document_id = upload.document.id
+
+    async def change() -> None:
+        await bench.change(document_id, tags=["new"], metadata={"year": 2026})
+
+    await bench.interposed("vectors", "upsert", after=change).run(operation_of(upload))
+    await bench.work()
+    chunks = (await bench.held(document_id)).chunks
+    assert await bench.found_by(tags_any=("new",)) == (chunks, chunks)
+    assert await bench.found_by(metadata={"year": (2026,)}) == (chunks, chunks)
+    assert await bench.found_by(tags_any=("old",)) == (set(), set())
+
+
+async def test_of_two_reindexings_at_once_the_newer_facts_stay(bench: Bench) -> None:
+    document_id = await bench.ingested(prose("auk"), tags=["first"])
+    await bench.change(document_id, tags=["second"])
+    (slow,) = await bench.operations(OperationState.QUEUED)
+
+    async def overtake() -> None:
+        await bench.change(document_id, tags=["third"])
+        (fast,) = await bench.operations(OperationState.QUEUED)
+        await bench.run(fast.id)
+
+    await bench.interposed("vectors", "update_source", before=overtake).run(slow.id)
+    chunks = (await bench.held(document_id)).chunks
+    assert await bench.found_by(tags_any=("third",)) == (chunks, chunks)
+    assert await bench.found_by(tags_any=("second",)) == (set(), set())
+
+
+async def test_replaced_meanwhile_the_older_version_never_wins(bench: Bench) -> None:
+    older = await bench.upload(prose("heron", 3), external_id="heron")
+
+    async def replace() -> None:
+        newer = await bench.upload(prose("new heron", 4), external_id="heron")
+        assert newer.outcome == "replaced"
+        await bench.run(operation_of(newer))
+
+    await bench.interposed("texts", "upsert", before=replace).run(operation_of(older))
+    assert (await bench.operation(operation_of(older))).state is OperationState.CANCELLED
+    await bench.work()
+    document = await bench.document(older.document.id)
+    assert (document.status, document.active_generation, document.chunk_count) == (DocumentStatus.READY, 2, 4)
+    assert await bench.generations(document.id) == {1: GenerationState.PURGED, 2: GenerationState.ACTIVE}
+    held = await bench.held(document.id)
+    assert held.agreed
+    assert held.chunks == {chunk_id(document.id, 2, ordinal) for ordinal in range(4)}
+    assert (await bench.verify()).clean
+
+
+STEPS = [("blobs", "put_file"), ("embedder", "embed_passages"), ("vectors", "upsert"), ("texts", "scan")]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=[method for _, method in STEPS])
+async def test_deleted_meanwhile_nothing_stays_behind(bench: Bench, step: tuple[str, str]) -> None:
+    upload = await bench.upload(prose("eider"))
+
+    async def delete() -> None:
+        await bench.delete(upload.document.id)
+        (purge,) = await bench.operations(OperationState.QUEUED)
+        await bench.run(purge.id)  # too early: what it would miss is still being written
+        assert (await bench.operation(purge.id)).state is OperationState.QUEUED
+        assert (await bench.operation(purge.id)).attempts == 0
+
+    await bench.interposed(*step, after=delete).run(operation_of(upload))
+    assert (await bench.operation(operation_of(upload))).state is OperationState.CANCELLED
+    await bench.work()
+    await assert_gone(bench, upload.document.id)
+
+
+async def assert_gone(bench: Bench, document_id: UUID) -> None:
+    held = await bench.held(document_id)
+    assert (held.chunks, held.vectors, held.terms) == (set(), set(), set())
+    assert (await bench.blobs(), await bench.cached_vectors()) == (set(), 0)
+    assert (await bench.receipt(document_id)).purged_at is not None
+    assert (await bench.verify()).clean
+
+
+@pytest.mark.parametrize("held_up", [("vectors", "upsert"), ("texts", "upsert"), ("blobs", "put_file")])
+async def test_a_late_worker_of_a_deleted_document_leaves_nothing_behind(
+    bench: Bench, held_up: tuple[str, str]
+) -> None:
+    """It was silent for longer than its lease; the document was deleted and purged before it went on with its write."""
+    upload = await bench.upload(prose("puffin"))
+
+    async def purge() -> None:
+        await bench.delete(upload.document.id)
+        await bench.lose_lease(operation_of(upload))
+        await bench.work()
+        await assert_gone(bench, upload.document.id)
+
+    await bench.interposed(*held_up, before=purge).run(operation_of(upload))
+    await bench.work()
+    await assert_gone(bench, upload.document.id)
+
+
+async def test_a_late_worker_does_not_bring_old_metadata_back(bench: Bench) -> None:
+    upload = await bench.upload(prose("skua"), tags=["old"])
+    document_id = upload.document.id
+
+    async def overtake() -> None:
+        await bench.lose_lease(operation_of(upload))
+        await bench.work()
+        await bench.change(document_id, tags=["new"])
+        await bench.work()
+
+    await bench.interposed("vectors", "upsert", before=overtake).run(operation_of(upload))
+    await bench.work()
+    chunks = (await bench.held(document_id)).chunks
+    assert await bench.found_by(tags_any=("new",)) == (chunks, chunks)
+    operation = await bench.operation(operation_of(upload))
+    assert (operation.state, operation.attempts) == (OperationState.SUCCEEDED, 2)
+    assert (await bench.verify()).clean
+
+
+@pytest.mark.parametrize("index", ["vectors", "texts"])
+async def test_what_verification_misses_is_indexed_again(bench: Bench, index: str) -> None:
+    upload = await bench.upload(prose("plover", 4))
+    document_id = upload.document.id
+
+    async def lose_one() -> None:
+        await getattr(bench.parts, index).delete(bench.scope, [chunk_id(document_id, 1, 2)])
+
+    await bench.interposed(index, "upsert", after=lose_one).run(operation_of(upload))
+    operation = await bench.operation(operation_of(upload))
+    assert (operation.state, operation.error_code) == (OperationState.QUEUED, "verification_failed")
+    await bench.work()
+    assert (await bench.document(document_id)).status is DocumentStatus.READY
+    assert [stage.stage for stage in await bench.stages(operation.id) if stage.attempt == 2] == list(STAGES[3:])
+    assert (await bench.verify()).clean
+
+
+async def test_what_is_not_of_the_generation_is_removed_and_verified_again(bench: Bench) -> None:
+    upload = await bench.upload(prose("knot"))
+    document = upload.document
+
+    async def add_one() -> None:
+        source = ChunkSource(chunk_id(document.id, 1, 99), bench.kb_id, document.id, 1, document.created_at)
+        await bench.parts.texts.upsert(bench.scope, [TermDocument(source, ("stray",), 1)])
+
+    await bench.interposed("texts", "upsert", after=add_one).run(operation_of(upload))
+    await bench.work()
+    assert (await bench.document(document.id)).status is DocumentStatus.READY
+    assert (await bench.held(document.id)).agreed
+
+
+@pytest.mark.parametrize("step", STEPS, ids=[method for _, method in STEPS])
+async def test_cancelled_meanwhile_it_is_not_activated(bench: Bench, step: tuple[str, str]) -> None:
+    upload = await bench.upload(prose("dunlin"))
+
+    async def cancel() -> None:
+        async with bench.parts.database.write(bench.scope) as session:
+            await service.cancel(session, bench.parts, operation_of(upload))
+
+    await bench.interposed(*step, after=cancel).run(operation_of(upload))
+    document = await bench.document(upload.document.id)
+    assert (document.status, document.error_code) == (DocumentStatus.FAILED, "cancelled")
+    assert document.active_generation is None
+    async with bench.parts.database.write(bench.scope) as session:
+        await service.retry(session, bench.parts, operation_of(upload))
+    await bench.work()
+    assert (await bench.document(document.id)).status is DocumentStatus.READY
+
+
+async def test_interrupted_it_is_handed_over_at_once(bench: Bench) -> None:
+    upload = await bench.upload(prose("sanderling"))
+    reached = asyncio.Event()
+
+    async def hang() -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    running = asyncio.create_task(bench.interposed("vectors", "upsert", before=hang).run(operation_of(upload)))
+    await reached.wait()
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+    operation = await bench.operation(operation_of(upload))
+    assert (operation.state, operation.attempts) == (OperationState.QUEUED, 0)
+    assert (await bench.stages(operation.id))[-1].error_code == INTERRUPTED
+    await bench.run(operation.id)
+    assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
+
+
+async def test_a_document_that_kills_its_workers_fails_and_others_go_on(bench: Bench) -> None:
+    poison, other = await bench.upload(prose("poison")), await bench.upload(prose("other"))
+    for _ in range(3):
+        await bench.pass_time(operation_of(poison))
+        await bench.claim(operation_of(poison))
+        await bench.lose_lease(operation_of(poison))
+    await bench.run(operation_of(other))
+    assert (await bench.document(other.document.id)).status is DocumentStatus.READY
+    await bench.work()
+    document = await bench.document(poison.document.id)
+    assert (document.status, document.error_code) == (DocumentStatus.FAILED, "worker_lost")
+
+
+async def test_an_upload_that_is_known_leaves_no_second_original(bench: Bench) -> None:
+    await bench.ingested(prose("ruff"), external_id="ruff")
+    before = await bench.blobs()
+    assert (await bench.upload(prose("ruff"), external_id="ruff")).outcome == "unchanged"
+    assert await bench.blobs() == before
