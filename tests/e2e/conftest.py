@@ -1,22 +1,32 @@
 """The two shapes to run the same tests on. What a shape needs and this machine lacks skips it, and says what."""
 
 import os
-import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psycopg
 import pytest
-from psycopg import sql
 
+from tests.e2e.databases import own_database
+from tests.e2e.lines import Line
 from tests.e2e.people import Person, register
-from tests.e2e.shapes import REPOSITORY, Servers, Service, embedded, free_port, on_servers
+from tests.e2e.shapes import REPOSITORY, SHARED, Servers, Service, embedded, on_servers
+from tests.peers.qdrant import QdrantPeer, running_peer
 
 
-def _needed(name: str) -> str:
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of one shape run in one process, which then starts that shape once."""
+    for item in items:
+        shape = getattr(item, "callspec", None)
+        if shape is not None and "service" in shape.params:
+            item.add_marker(pytest.mark.xdist_group(f"e2e-{shape.params['service']}"))
+
+
+def needed(name: str) -> str:
     value = os.environ.get(name, "")
     if not value:
         pytest.skip(f"the shape on servers needs {name}: see .ci/run, which starts them")
@@ -24,57 +34,47 @@ def _needed(name: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def qdrant_peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Qdrant server: a real one where `BIGGRAPH_TEST_QDRANT_URL` names it, else the peer."""
-    if url := os.environ.get("BIGGRAPH_TEST_QDRANT_URL"):
-        yield url
-        return
-    port, folder = free_port(), tmp_path_factory.mktemp("qdrant")
-    command = [sys.executable, "-m", "tests.peers.qdrant", "--port", str(port), "--path", str(folder)]
-    process = subprocess.Popen(command, cwd=REPOSITORY)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(20)
+def qdrant_peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantPeer]:
+    """A peer of Qdrant which fails when it is told to."""
+    with running_peer(tmp_path_factory.mktemp("qdrant")) as peer:
+        yield peer
 
 
 @pytest.fixture(scope="session")
-def servers(qdrant_peer: str) -> Iterator[Servers]:
+def lines(request: pytest.FixtureRequest) -> Iterator[dict[str, Line]]:
+    """A line to each server, so that tests can take it away from the service. Qdrant: a real one, or else the peer."""
+    addresses = {
+        "postgres": needed("BIGGRAPH_TEST_DATABASE_URL"),
+        "redis": needed("BIGGRAPH_TEST_REDIS_URL"),
+        "elasticsearch": needed("BIGGRAPH_TEST_ELASTICSEARCH_URL"),
+    }
+    qdrant = os.environ.get("BIGGRAPH_TEST_QDRANT_URL")
+    addresses["qdrant"] = qdrant or request.getfixturevalue("qdrant_peer").url
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(closing(Line(url))) for name, url in addresses.items()}
+
+
+@pytest.fixture(scope="session")
+def servers(lines: dict[str, Line]) -> Iterator[Servers]:
     """Servers with a database of our own, made with an owner and an application role, and dropped afterwards."""
-    admin_url = _needed("BIGGRAPH_TEST_DATABASE_URL")
-    redis_url = _needed("BIGGRAPH_TEST_REDIS_URL")
-    elasticsearch_url = _needed("BIGGRAPH_TEST_ELASTICSEARCH_URL")
-    name = f"biggraph_{secrets.token_hex(4)}"
-    owner, password = f"{name}_owner", secrets.token_hex(8)
-    with psycopg.connect(admin_url, autocommit=True) as connection:
-        connection.execute(
-            sql.SQL("create role {} login createrole password {}").format(sql.Identifier(owner), sql.Literal(password))
+    admin_url = needed("BIGGRAPH_TEST_DATABASE_URL")
+    where = urlsplit(lines["postgres"].url)
+    with own_database(admin_url, f"{where.hostname}:{where.port}") as (owner_url, application_url):
+        yield Servers(
+            database_owner_url=owner_url,
+            database_url=application_url,
+            redis_url=lines["redis"].url,
+            elasticsearch_url=lines["elasticsearch"].url,
+            qdrant_url=lines["qdrant"].url,
         )
-        connection.execute(sql.SQL("create database {} owner {}").format(sql.Identifier(name), sql.Identifier(owner)))
-    where = urlsplit(admin_url)
-    address = f"{where.hostname}:{where.port or 5432}/{name}"
-    yield Servers(
-        database_owner_url=f"postgresql://{owner}:{password}@{address}",
-        database_url=f"postgresql://{name}_app:{password}@{address}",
-        redis_url=redis_url,
-        elasticsearch_url=elasticsearch_url,
-        qdrant_url=qdrant_peer,
-    )
-    with psycopg.connect(admin_url, autocommit=True) as connection:
-        connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
-        for role in (f"{name}_app", owner):
-            connection.execute(sql.SQL("drop role if exists {}").format(sql.Identifier(role)))
 
 
 @pytest.fixture(scope="session", params=["embedded", "servers"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A running platform in one of the two shapes."""
     folder: Path = tmp_path_factory.mktemp(f"e2e-{request.param}")
-    if request.param == "embedded":
-        made = embedded(folder)
-    else:
-        made = on_servers(folder, request.getfixturevalue("servers"))
+    is_embedded = request.param == "embedded"
+    made = embedded(folder) if is_embedded else on_servers(folder, request.getfixturevalue("servers"))
     try:
         start(made)
         yield made
@@ -106,3 +106,11 @@ def stranger(service: Service) -> Iterator[Person]:
     """The owner of another tenant."""
     with register(service.url) as person:
         yield person
+
+
+@pytest.fixture(scope="session")
+def shared_files() -> Path:
+    folder = SHARED / "files"
+    if not folder.exists():
+        pytest.skip("the folder shared/files with real documents is not beside the repository")
+    return folder

@@ -53,13 +53,27 @@ class Person:
             time.sleep(0.1)
         raise AssertionError(f"still {operation['state']} in {operation['stage']} after {seconds} s")
 
-    def ready(self, sent: dict[str, Any]) -> dict[str, Any]:
+    def ready(self, sent: dict[str, Any], *, seconds: float = 120) -> dict[str, Any]:
         """The document of an upload when it can be searched."""
-        operation = self.finished(sent)
+        operation = self.finished(sent, seconds=seconds)
         assert operation["state"] == "succeeded", operation["error"]
         document: dict[str, Any] = self.ok("GET", f"/v1/documents/{sent['document']['id']}")
         assert document["status"] == "ready"
         return document
+
+    def forget(self, sent: dict[str, Any]) -> dict[str, Any]:
+        """Deletes the document of an upload; the receipt once it is gone from every store."""
+        self.ok("DELETE", f"/v1/documents/{sent['document']['id']}")
+        return self.purged(sent["document"]["id"])
+
+    def purged(self, document_id: str) -> dict[str, Any]:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            receipt: dict[str, Any] = self.ok("GET", f"/v1/documents/{document_id}/deletion")
+            if receipt["purged_at"] is not None:
+                return receipt
+            time.sleep(0.1)
+        raise AssertionError("not purged after 60 s")
 
     def retrieve(self, query: str, kb_id: str, **options: Any) -> dict[str, Any]:
         body = {"query": query, "knowledge_base_ids": [kb_id], **options}
@@ -70,11 +84,74 @@ class Person:
         answer: dict[str, Any] = self.ok("POST", "/v1/ask", json={"question": question, "knowledge_base_ids": [kb_id]})
         return answer
 
-    def events(self, path: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+    def events(self, method: str, path: str, body: dict[str, Any] | None = None) -> list["Event"]:
+        """All events of a stream, when it has ended."""
         headers = {"accept": "text/event-stream"}
-        with self.http.stream("POST", path, json=body, headers=headers) as answer:
-            assert answer.status_code == 200
-            return [json.loads(line[5:]) for line in answer.iter_lines() if line.startswith("data:")]
+        with self.http.stream(method, path, json=body, headers=headers) as answer:
+            assert answer.status_code in (200, 201), answer.read()
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            return list(_events(answer.iter_lines()))
+
+    def problem(self, status: int, code: str, method: str, path: str, **arguments: Any) -> dict[str, Any]:
+        """The problem that a request must answer: of this status and code, and fit to be read by a person."""
+        return as_problem(self.http.request(method, path, **arguments), status, code)
+
+    def clean(self) -> dict[str, Any]:
+        """The consistency report of the tenant once nothing is under way; fails the test if the stores differ."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            states = [
+                state
+                for state in ("queued", "running")
+                if self.ok("GET", "/v1/operations", params={"state": state, "limit": 1})["items"]
+            ]
+            if not states:
+                report: dict[str, Any] = self.ok("GET", "/v1/consistency")
+                assert report["clean"], report
+                return report
+            time.sleep(0.2)
+        raise AssertionError("operations are still under way after 60 s")
+
+
+@dataclass(frozen=True)
+class Event:
+    """A server-sent event with JSON data."""
+
+    id: str
+    data: dict[str, Any]
+
+    @property
+    def type(self) -> str:
+        return str(self.data["type"])
+
+
+def _events(lines: Iterator[str]) -> Iterator[Event]:
+    number = ""
+    for line in lines:
+        if line.startswith("id:"):
+            number = line[3:].strip()
+        elif line.startswith("data:"):
+            yield Event(number, json.loads(line[5:]))
+
+
+def as_problem(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    """RFC 9457, our `code`, and a sentence: it begins like one, ends like one, and shows no internals."""
+    assert answer.status_code == status, f"{answer.status_code}: {answer.text}"
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem: dict[str, Any] = answer.json()
+    assert problem["code"] == code, problem
+    assert problem["status"] == status
+    assert problem["title"]
+    assert problem["request_id"] == answer.headers["x-request-id"]
+    readable(problem["detail"])
+    return problem
+
+
+def readable(sentence: str) -> None:
+    assert len(sentence) > 20, sentence
+    assert sentence.endswith("."), sentence
+    for internal in ("Traceback", "Error(", "sqlalchemy", "asyncpg", "/app/", "scratch", "None"):
+        assert internal not in sentence, sentence
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The platform as its users run it: real processes, told apart only by their environment."""
 
+import contextlib
 import os
 import secrets
 import signal
@@ -15,8 +16,17 @@ import psutil
 
 REPOSITORY = Path(__file__).parents[2]
 SHARED = REPOSITORY.parent / "shared"
-START_SECONDS = 60
-STOP_SECONDS = 30
+START_SECONDS = 120
+STOP_SECONDS = 60
+MAX_UPLOAD_BYTES = 8 * 1024**2
+COMMON = {
+    # The machine may be busy with other tests: a search is late only when it hangs, and nobody is logged out meanwhile.
+    "BIGGRAPH_ACCESS_TOKEN_MINUTES": "240",
+    "BIGGRAPH_RETRIEVAL_TIMEOUT_SECONDS": "20",
+    "BIGGRAPH_LEASE_SECONDS": "3",
+    "BIGGRAPH_SWEEP_SECONDS": "0.5",
+    "BIGGRAPH_MAX_UPLOAD_BYTES": str(MAX_UPLOAD_BYTES),
+}
 
 
 def free_port() -> int:
@@ -68,6 +78,11 @@ class Process:
                 continue
         self.popen.wait(STOP_SECONDS)
 
+    def children(self, part: str) -> list[psutil.Process]:
+        """Processes under this one whose command line holds `part`."""
+        tree = psutil.Process(self.popen.pid).children(recursive=True) if self.popen else []
+        return [child for child in tree if any(part in argument for argument in child.cmdline())]
+
     @property
     def running(self) -> bool:
         return self.popen is not None and self.popen.poll() is None
@@ -82,6 +97,14 @@ class Service:
     port: int
     environment: dict[str, str]
     processes: dict[str, Process] = field(default_factory=dict)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def blobs(self) -> Path:
+        return self.folder / "blobs" if self.shape == "servers" else self.data / "blobs"
 
     @property
     def url(self) -> str:
@@ -113,8 +136,13 @@ class Service:
             process.end()
 
     def destroy(self) -> None:
+        """Ends what is left of it, the embedded servers too: they outlive an application that was killed."""
         for process in self.processes.values():
             process.kill_with_children()
+        for left in psutil.process_iter(["cmdline"]):
+            if any(str(self.folder) in argument for argument in left.info["cmdline"] or ()):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    left.kill()
 
 
 def embedded(folder: Path, *, extra: dict[str, str] | None = None, entry: list[str] | None = None) -> Service:
@@ -123,8 +151,7 @@ def embedded(folder: Path, *, extra: dict[str, str] | None = None, entry: list[s
     environment = {
         "BIGGRAPH_PORT": str(port),
         "BIGGRAPH_DATA_DIR": str(folder / "data"),
-        "BIGGRAPH_LEASE_SECONDS": "3",
-        "BIGGRAPH_SWEEP_SECONDS": "0.5",
+        **COMMON,
         **(extra or {}),
     }
     service = Service("embedded", folder, port, environment)
@@ -157,9 +184,8 @@ def on_servers(folder: Path, servers: Servers, *, workers: int = 2, extra: dict[
         "ELASTICSEARCH_URL": servers.elasticsearch_url,
         "QDRANT_URL": servers.qdrant_url,
         "BLOB_URL": (folder / "blobs").as_uri(),
-        "BIGGRAPH_LEASE_SECONDS": "3",
-        "BIGGRAPH_SWEEP_SECONDS": "0.5",
         "BIGGRAPH_WORKER_CONCURRENCY": "1",
+        **COMMON,
         **(extra or {}),
     }
     service = Service("servers", folder, port, environment)
