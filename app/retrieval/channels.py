@@ -132,10 +132,11 @@ class Channels:
             async with asyncio.timeout(seconds):
                 return await work()
         except TimeoutError:
-            self.failures[name] = f"The {name.value} did not answer within {seconds:g} s."
+            self.failures[name] = reason = f"The {name.value} did not answer within {seconds:g} s."
         except (EngineUnavailable, EngineRejected) as error:
-            self.failures[name] = error.detail
-        log.warning("retrieval_degraded", engine=name.value, reason=self.failures[name])
+            reason = error.detail  # names addresses, folders and what a server said: for operators
+            self.failures[name] = f"The {name.value} can't be searched at the moment ({error.error_code})."
+        log.warning("retrieval_degraded", engine=name.value, reason=reason)
         return None
 
 
