@@ -75,7 +75,7 @@ async def revoke(session: WriteSession, scope: TenantScope, invitation_id: UUID)
     actor = await lock_for_admin(session, scope)
     invitation = await repository.find_invitation(session, scope.tenant_id, invitation_id)
     if invitation is None:
-        raise NotFound("There is no such invitation.")
+        raise NotFound("There is no such invitation.", code="invitation_not_found")
     check_grant(actor, invitation.role)
     if invitation.accepted_at is not None:
         raise Conflict("It was accepted already. Remove the member instead.", code="invitation_accepted")

@@ -85,7 +85,7 @@ async def _subordinate(session: ReadSession, scope: TenantScope, actor: Role, us
     """The member, who is not above the caller."""
     found = await repository.find_member(session, scope.tenant_id, user_id)
     if found is None:
-        raise NotFound("There is no such member.")
+        raise NotFound("There is no such member.", code="member_not_found")
     membership, email = found
     if not actor.at_least(membership.role):
         raise NotAllowed(
