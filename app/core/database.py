@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from sqlalchemy import Connection, event, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.engine.interfaces import AdaptedConnection
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, SessionTransaction
@@ -60,6 +61,12 @@ class WriteSession(ReadSession):
         self.info.setdefault("after_commit", []).append(action)
 
 
+def _refuse_closed(connection: AdaptedConnection, _record: object, _proxy: object) -> None:
+    """Lets the pool replace a connection whose server went away. asyncpg knows that without a ping, a round trip."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError
+
+
 class Database:
     """The pool of one process and the sessions made from it."""
 
@@ -69,10 +76,10 @@ class Database:
             pool_size=pool_size,
             max_overflow=pool_size,
             pool_timeout=10,
-            pool_pre_ping=True,
             hide_parameters=True,  # errors are logged, and parameters are passwords' hashes and documents
             connect_args={"timeout": connect_timeout_seconds, "server_settings": {"timezone": "UTC"}},
         )
+        event.listen(self._engine.sync_engine, "checkout", _refuse_closed)
 
     @property
     def engine(self) -> AsyncEngine:

@@ -220,29 +220,41 @@ class Ledger:
     async def start_stage(self, lease: Lease, stage: str, *, percent: int, total: int | None = None) -> UUID:
         """Records that a stage began; the id of its record."""
         async with self._database.write(lease.scope) as session:
-            operation = await self.hold(session, lease)
-            operation.stage, operation.percent = stage, percent
-            record = OperationStage(
-                id=new_id(),
-                tenant_id=lease.tenant_id,
-                operation_id=lease.operation_id,
-                attempt=lease.attempt,
-                stage=stage,
-                done=0,
-                total=total,
-            )
-            session.add(record)
-            return record.id
+            return await self.enter_stage(session, lease, stage, percent=percent, total=total)
+
+    async def enter_stage(
+        self, session: WriteSession, lease: Lease, stage: str, *, percent: int, total: int | None = None
+    ) -> UUID:
+        """The same in the caller's transaction, which often is the one that ends the stage before."""
+        operation = await self.hold(session, lease)
+        operation.stage, operation.percent = stage, percent
+        record = OperationStage(
+            id=new_id(),
+            tenant_id=lease.tenant_id,
+            operation_id=lease.operation_id,
+            attempt=lease.attempt,
+            stage=stage,
+            done=0,
+            total=total,
+        )
+        session.add(record)
+        return record.id
 
     async def progress(self, lease: Lease, record_id: UUID, *, percent: int, done: int, total: int | None) -> None:
         """Records how far a stage is, and renews the lease."""
         async with self._database.write(lease.scope) as session:
-            operation = await self.hold(session, lease)
-            operation.percent = percent
-            operation.due_at = func.now() + self._lease
-            await session.execute(
-                update(OperationStage).where(OperationStage.id == record_id).values(done=done, total=total)
-            )
+            await self.note_progress(session, lease, record_id, percent=percent, done=done, total=total)
+
+    async def note_progress(
+        self, session: WriteSession, lease: Lease, record_id: UUID, *, percent: int, done: int, total: int | None
+    ) -> None:
+        """The same in the caller's transaction."""
+        operation = await self.hold(session, lease)
+        operation.percent = percent
+        operation.due_at = func.now() + self._lease
+        await session.execute(
+            update(OperationStage).where(OperationStage.id == record_id).values(done=done, total=total)
+        )
 
     async def end_stage(
         self, session: WriteSession, record_id: UUID, *, done: int, error_code: str | None = None

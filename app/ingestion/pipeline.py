@@ -54,27 +54,27 @@ class Ingestion:
 
     async def run(self) -> None:
         """Raises `BigGraphError`; what was finished stays for the next attempt."""
-        async with self._parts.database.write(self._scope) as session:
-            await repository.lock_document(session, self._document_id)
-            await self._parts.ledger.hold(session, self._lease)
-            await repository.set_status(session, self._document_id, DocumentStatus.PROCESSING)
-        reached("claimed")
-        stages: dict[str, Callable[[], Awaitable[None]]] = {
+        stages: dict[str, Callable[[Subject], Awaitable[Subject]]] = {
             "parse": self._parse,
             "chunk": self._chunk,
             "embed": self._embed,
             "index": self._index,
             "verify": self._verify,
-            "activate": self._activate,
         }
-        for stage in STAGES[STAGES.index(_first_stage(self._lease.stage)) :]:
-            self._record_id = await self._parts.ledger.start_stage(self._lease, stage, percent=BEGINS_AT[stage])
-            await stages[stage]()
+        first = _first_stage(self._lease.stage)
+        async with self._parts.database.write(self._scope) as session:
+            await repository.lock_document(session, self._document_id)
+            await self._enter(session, first)
+            subject = await self._load(session)
+            await repository.set_status(session, self._document_id, DocumentStatus.PROCESSING)
+        reached("claimed")
+        for stage in STAGES[STAGES.index(first) : -1]:
+            subject = await stages[stage](subject)
+        await self._activate()
 
-    # --- stages -------------------------------------------------------------------------------------------------
+    # --- stages: each takes the document as it is, and gives it as it is afterwards -----------------------------
 
-    async def _parse(self) -> None:
-        subject = await self._subject()
+    async def _parse(self, subject: Subject) -> Subject:
         settings = self._parts.settings
         limits = ParseLimits(wall_seconds=settings.parse_timeout_seconds, memory_bytes=settings.parse_memory_bytes)
         with tempfile.TemporaryDirectory(prefix="parse-", dir=settings.scratch_dir) as scratch:
@@ -89,17 +89,12 @@ class Ingestion:
                 raise parse_failure("no_text")
             await asyncio.to_thread(result.write_text, parsed.model_dump_json(), "utf-8")
             await self._parts.blobs.put_file(self._scope, self._parsed_key, result)
-        async with self._parts.database.write(self._scope) as session:
-            await self._parts.ledger.hold(session, self._lease)
-            found = await repository.subject(session, self._document_id, self._generation)
-            if found is not None:
-                found.generation.media_type, found.generation.parser = parsed.media_type, parsed.parser
-            pages = parsed.page_count or 0
-            await self._parts.ledger.end_stage(session, self._record_id, done=pages)
+        async with self._leaving("parse", done=parsed.page_count or 0) as (_, current):
+            current.generation.media_type, current.generation.parser = parsed.media_type, parsed.parser
         reached("parsed")
+        return current
 
-    async def _chunk(self) -> None:
-        subject = await self._subject()
+    async def _chunk(self, subject: Subject) -> Subject:
         parsed = await self._load_parsed()
         settings = ChunkingSettings.model_validate(subject.generation.settings["chunking"])
         title = _title(subject, parsed)
@@ -108,19 +103,15 @@ class Ingestion:
         if not drafts:
             raise parse_failure("no_text")
         hashes = [_hash(draft.embedded_text(title)) for draft in drafts]
-        async with self._parts.database.write(self._scope) as session:
-            await self._parts.ledger.hold(session, self._lease)
-            found = await repository.subject(session, self._document_id, self._generation)
-            if found is None:
-                raise Cancelled("The document was deleted.")
-            found.generation.settings = {**found.generation.settings, "title": title, "pages": parsed.page_count}
-            await repository.replace_chunks(session, found, drafts, hashes)
-            await self._parts.ledger.end_stage(session, self._record_id, done=len(drafts))
+        async with self._leaving("chunk", done=len(drafts)) as (session, current):
+            found = {"title": title, "pages": parsed.page_count}
+            current.generation.settings = {**current.generation.settings, **found}
+            await repository.replace_chunks(session, current, drafts, hashes)
         reached("chunked")
+        return current
 
-    async def _embed(self) -> None:
+    async def _embed(self, subject: Subject) -> Subject:
         """Embeds what is not in the cache yet, a batch a transaction."""
-        subject = await self._subject()
         space = self._parts.embedder.space.name
         total, missing = await self._missing_vectors(subject, space)
         done = reused = total - len(missing)
@@ -129,30 +120,34 @@ class Ingestion:
             vectors = await self._parts.embedder.embed_passages([text for _, text in batch])
             done += len(batch)
             async with self._parts.database.write(self._scope) as session:
-                await self._parts.ledger.hold(session, self._lease)
+                await self._note_progress(session, "embed", done, total)
                 hashes = [text_hash for text_hash, _ in batch]
                 await repository.add_vectors(session, self._lease.tenant_id, space, hashes, vectors)
-            await self._progress("embed", done, total)
             reached("embedding")
         self._counts |= {"embedded": total - reused, "reused": reused}
-        await self._end_stage(total)
+        async with self._leaving("embed", done=total) as (_, current):
+            pass
         reached("embedded")
+        return current
 
-    async def _index(self) -> None:
+    async def _index(self, subject: Subject) -> Subject:
         """Writes every chunk to both indexes; when both have answered, both see all of them."""
-        subject = await self._subject()
         self._indexed_facts = repository.facts(subject)
-        done, after = 0, -1
-        while chunks := await projection.chunks_of(self._parts, self._scope, subject, after):
+        done = 0
+        async for chunks in projection.batches(self._parts, self._scope, subject):
+            if done:
+                async with self._parts.database.write(self._scope) as session:
+                    await self._note_progress(session, "index", done, None)
             await projection.write_vectors(self._parts, self._scope, subject, chunks)
             reached("vectors_written")
             await projection.write_terms(self._parts, self._scope, subject, chunks, self._lease.fencing)
             reached("terms_written")
-            done, after = done + len(chunks), chunks[-1].ordinal
-            await self._progress("index", done, None)
-        await self._end_stage(done)
+            done += len(chunks)
+        async with self._leaving("index", done=done) as (_, current):
+            pass
+        return current
 
-    async def _verify(self) -> None:
+    async def _verify(self, subject: Subject) -> Subject:
         """Both indexes must hold exactly the chunks that Postgres holds."""
         expected, vectors, terms = await self._ids_in_stores()
         self._counts["chunks"] = len(expected)
@@ -167,15 +162,16 @@ class Ingestion:
                     f"{len(found - expected)} that are not of it. It is indexed again.",
                     code="verification_failed",
                 )
-        await self._end_stage(len(expected))
+        async with self._leaving("verify", done=len(expected)) as (_, current):
+            pass
         reached("verified")
+        return current
 
     async def _activate(self) -> None:
         async with self._parts.database.write(self._scope) as session:
-            subject = await repository.subject(session, self._document_id, self._generation, lock=True)
+            await repository.lock_document(session, self._document_id)
             await self._parts.ledger.succeed(session, self._lease, self._counts)
-            if subject is None:
-                raise Cancelled("The document was deleted.")
+            subject = await self._load(session)
             if (subject.document.active_generation or 0) > self._generation:
                 raise Cancelled("A newer version of the document is active already.")
             count = len(await repository.chunk_ids(session, self._document_id, self._generation))
@@ -193,12 +189,23 @@ class Ingestion:
     def _enqueue(self, session: WriteSession, kind: OperationKind, kb_id: UUID) -> None:
         self._parts.ledger.enqueue(session, self._scope, kind, knowledge_base_id=kb_id, document_id=self._document_id)
 
-    async def _subject(self) -> Subject:
-        async with self._parts.database.read(self._scope) as session:
-            subject = await repository.subject(session, self._document_id, self._generation)
+    async def _load(self, session: WriteSession) -> Subject:
+        subject = await repository.subject(session, self._document_id, self._generation)
         if subject is None:
             raise Cancelled("The document was deleted.")
         return subject
+
+    async def _enter(self, session: WriteSession, stage: str) -> None:
+        self._record_id = await self._parts.ledger.enter_stage(session, self._lease, stage, percent=BEGINS_AT[stage])
+
+    @asynccontextmanager
+    async def _leaving(self, stage: str, *, done: int) -> AsyncIterator[tuple[WriteSession, Subject]]:
+        """The transaction that takes a stage's result, ends the stage and begins the next one."""
+        async with self._parts.database.write(self._scope) as session:
+            await self._parts.ledger.hold(session, self._lease)
+            yield session, await self._load(session)
+            await self._parts.ledger.end_stage(session, self._record_id, done=done)
+            await self._enter(session, STAGES[STAGES.index(stage) + 1])
 
     @property
     def _parsed_key(self) -> str:
@@ -213,10 +220,8 @@ class Ingestion:
     async def _missing_vectors(self, subject: Subject, space: str) -> tuple[int, dict[bytes, str]]:
         """How many different texts there are, and those without a vector yet, by hash."""
         texts: dict[bytes, str] = {}
-        after = -1
-        while chunks := await projection.chunks_of(self._parts, self._scope, subject, after, 1000):
+        async for chunks in projection.batches(self._parts, self._scope, subject):
             texts |= {chunk.text_hash: projection.text_of(subject, chunk) for chunk in chunks}
-            after = chunks[-1].ordinal
         known: set[bytes] = set()
         hashes = list(texts)
         async with self._parts.database.read(self._scope) as session:
@@ -248,7 +253,8 @@ class Ingestion:
                 await asyncio.sleep(1.0)
                 if latest != recorded:
                     recorded = latest
-                    await self._progress(stage, *latest)
+                    async with self._parts.database.write(self._scope) as session:
+                        await self._note_progress(session, stage, *latest)
 
         recorder = asyncio.create_task(record())
         try:
@@ -258,15 +264,12 @@ class Ingestion:
             with suppress(asyncio.CancelledError, BigGraphError):  # the next step finds a lost lease itself
                 await recorder
 
-    async def _progress(self, stage: str, done: int, total: int | None) -> None:
+    async def _note_progress(self, session: WriteSession, stage: str, done: int, total: int | None) -> None:
         begin, end = BEGINS_AT[stage], _ends_at(stage)
         percent = begin + (end - begin) * done // total if total else begin
-        await self._parts.ledger.progress(self._lease, self._record_id, percent=percent, done=done, total=total)
-
-    async def _end_stage(self, done: int) -> None:
-        async with self._parts.database.write(self._scope) as session:
-            await self._parts.ledger.hold(session, self._lease)
-            await self._parts.ledger.end_stage(session, self._record_id, done=done)
+        await self._parts.ledger.note_progress(
+            session, self._lease, self._record_id, percent=percent, done=done, total=total
+        )
 
 
 def _first_stage(stopped_in: str | None) -> str:

@@ -1,7 +1,7 @@
 """Chunks as the two indexes hold them, made from what Postgres holds. Ingestion and repair write the same."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
 from app.chunking.chunk import embedded_text
@@ -52,10 +52,17 @@ def text_of(subject: Subject, chunk: Chunk) -> str:
     return embedded_text(str(subject.generation.settings.get("title") or ""), chunk.heading_path, chunk.text)
 
 
-async def chunks_of(parts: Parts, scope: TenantScope, subject: Subject, after: int, limit: int = BATCH) -> list[Chunk]:
-    async with parts.database.read(scope) as session:
-        generation = subject.generation
-        return await repository.chunks_after(session, generation.document_id, generation.generation, after, limit)
+async def batches(parts: Parts, scope: TenantScope, subject: Subject) -> AsyncIterator[list[Chunk]]:
+    """The generation's chunks in order, at most `BATCH` at a time; no transaction is open in between."""
+    generation, after = subject.generation, -1
+    while True:
+        async with parts.database.read(scope) as session:
+            chunks = await repository.chunks_after(session, generation.document_id, generation.generation, after, BATCH)
+        if chunks:
+            yield chunks
+        if len(chunks) < BATCH:
+            return
+        after = chunks[-1].ordinal
 
 
 async def write_again(
@@ -75,9 +82,7 @@ async def write_again(
 async def _write_given(
     parts: Parts, scope: TenantScope, subject: Subject, vectors: set[UUID], terms: set[UUID], version: int
 ) -> None:
-    after = -1
-    while chunks := await chunks_of(parts, scope, subject, after):
-        after = chunks[-1].ordinal
+    async for chunks in batches(parts, scope, subject):
         lacking_vectors = [chunk for chunk in chunks if chunk.id in vectors]
         lacking_terms = [chunk for chunk in chunks if chunk.id in terms]
         if lacking_vectors:
