@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.quality.client import CONCURRENCY, Platform
+from tests.quality.client import QUERIES_AT_ONCE, Platform
 from tests.quality.labelled import Collection
 from tests.quality.metrics import ndcg, recall, reciprocal_rank
 
@@ -62,7 +62,7 @@ async def measured(
 async def _rankings(
     platform: Platform, knowledge_base_id: str, collection: Collection, options: dict[str, Any], top_k: int
 ) -> list[list[str]]:
-    turns = asyncio.Semaphore(CONCURRENCY)
+    turns = asyncio.Semaphore(QUERIES_AT_ONCE)
 
     async def search(text: str) -> list[str]:
         async with turns:
