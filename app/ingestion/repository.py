@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy import ColumnElement, delete, exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, delete, exists, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.chunking.chunk import DraftChunk
@@ -16,6 +16,7 @@ from app.core.pagination import PageRequest
 from app.models import (
     FENCING,
     Chunk,
+    DeletionReceipt,
     Document,
     DocumentStatus,
     Embedding,
@@ -261,6 +262,18 @@ async def operation_page(session: ReadSession, request: PageRequest, where: Oper
     if request.after is not None:
         query = query.where(Operation.id < request.after)
     return list(await session.scalars(query.limit(request.limit + 1)))
+
+
+async def knows_document(session: ReadSession, document_id: UUID) -> bool:
+    """Whether the tenant has it, or has a receipt for its deletion."""
+    there = exists().where(Document.id == document_id)
+    deleted = exists().where(DeletionReceipt.document_id == document_id)
+    return bool(await session.scalar(select(or_(there, deleted))))
+
+
+async def knows_knowledge_base(session: ReadSession, kb_id: UUID) -> bool:
+    """Whether the tenant has it, or has deleted it."""
+    return bool(await session.scalar(select(exists().where(KnowledgeBase.id == kb_id))))
 
 
 async def lock_document(session: WriteSession, document_id: UUID) -> None:

@@ -26,7 +26,19 @@ async def get(session: ReadSession, operation_id: UUID) -> OperationDetail:
 
 
 async def list_page(session: ReadSession, request: PageRequest, where: OperationFilter) -> list[Operation]:
-    return await repository.operation_page(session, request, where)
+    """Raises `NotFound` for a document or knowledge base that the tenant has not and had not."""
+    found = await repository.operation_page(session, request, where)
+    if not found:
+        await _require_known(session, where)
+    return found
+
+
+async def _require_known(session: ReadSession, where: OperationFilter) -> None:
+    if where.document_id is not None and not await repository.knows_document(session, where.document_id):
+        raise NotFound(f"There is no document {where.document_id}.", code="document_not_found")
+    kb_id = where.knowledge_base_id
+    if kb_id is not None and not await repository.knows_knowledge_base(session, kb_id):
+        raise NotFound(f"There is no knowledge base {kb_id}.", code="knowledge_base_not_found")
 
 
 async def follow(parts: Parts, scope: TenantScope, operation_id: UUID) -> AsyncIterator[OperationDetail]:
