@@ -1,5 +1,7 @@
 """`/v1/knowledge-bases/{kb_id}/documents` and `/v1/documents`."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID
@@ -9,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
 
 from app.core.errors import InvalidInput
 from app.core.pagination import Page, Paging, encode_cursor
@@ -73,7 +76,7 @@ async def upload_document(
         await knowledge_bases.get(session, kb_id)  # before the body: it may be long
     content_type = request.headers.get("content-type", "")
     if content_type.startswith("multipart/form-data"):
-        async with request.form(max_files=1, max_fields=10) as form:
+        async with _form(request) as form:
             return await _upload_file(kb_id, form, scope, parts, idempotency_key)
     if content_type.startswith("application/json"):
         return await _upload_text(kb_id, await request.body(), scope, parts, idempotency_key)
@@ -81,6 +84,23 @@ async def upload_document(
         "Send multipart/form-data with a field `file`, or application/json with `text` and `title`.",
         code="unsupported_content_type",
     )
+
+
+@asynccontextmanager
+async def _form(request: Request) -> AsyncIterator[FormData]:
+    """The form, with its file in a temporary file as long as the block runs."""
+    try:
+        form = await request.form(max_files=1, max_fields=10)
+    except HTTPException as error:  # what Starlette makes of a form that it can't read
+        raise InvalidInput(
+            f"The form can't be read: {str(error.detail).rstrip('.')}. Send one file, in the field `file` of a "
+            "multipart/form-data body.",
+            code="malformed_form",
+        ) from error
+    try:
+        yield form
+    finally:
+        await form.close()
 
 
 async def _upload_file(kb_id: UUID, form: FormData, scope: TenantScope, parts: Parts, key: str | None) -> UploadOut:
