@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.errors import BigGraphError, OutOfSpace
@@ -86,8 +87,12 @@ async def _on_validation(request: Request, error: Exception) -> Response:
 
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this type alone
-    codes = {404: "route_not_found", 405: "method_not_allowed"}
-    response = _render(request, error.status_code, codes.get(error.status_code, "http_error"), str(error.detail))
+    code, detail = "http_error", f"{str(error.detail).rstrip('.')}."
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        code, detail = "route_not_found", f"There is nothing at {request.url.path}. See /docs for what there is."
+    elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        code, detail = "method_not_allowed", f"{request.method} can't be done here. See /docs for what can."
+    response = _render(request, error.status_code, code, detail)
     response.headers.update(error.headers or {})
     return response
 
@@ -97,6 +102,11 @@ async def _on_system(request: Request, error: Exception) -> Response:
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return await _on_expected(request, OutOfSpace())
     return await _on_unexpected(request, error)
+
+
+async def _on_disconnect(request: Request, _error: Exception) -> Response:
+    """Nobody is there to read the answer; that somebody left in the middle of a request is no fault to log as one."""
+    return _render(request, 400, "client_disconnected", "The connection ended before the request had arrived whole.")
 
 
 async def _on_unexpected(request: Request, error: Exception) -> Response:
@@ -114,6 +124,7 @@ def install_problem_handlers(app: FastAPI) -> None:
         BigGraphError: _on_expected,
         RequestValidationError: _on_validation,
         HTTPException: _on_http,
+        ClientDisconnect: _on_disconnect,
         OSError: _on_system,
         Exception: _on_unexpected,
     }
