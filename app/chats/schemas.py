@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.agent.rendering import Citation
+from app.core.text import StorableText
 from app.models import AnswerKind, MessageRole, MessageStatus
 from app.retrieval.schemas import Label, Query
 
@@ -21,7 +22,9 @@ class _Body(BaseModel):
 class MessageIn(_Body):
     question: Query
     top_k: Annotated[int, Field(ge=1, le=50, description="How many passages are read at most.")] = 8
-    model: Annotated[str | None, Field(max_length=200, description="A configured chat model; else the first.")] = None
+    model: Annotated[
+        StorableText | None, Field(max_length=200, description="A configured chat model; else the first.")
+    ] = None
 
 
 class AskIn(MessageIn):

@@ -1,5 +1,6 @@
 """`/v1/knowledge-bases/{kb_id}/documents` and `/v1/documents`."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -10,12 +11,14 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 
 from app.core.errors import InvalidInput
 from app.core.pagination import Page, Paging, encode_cursor
 from app.core.scope import TenantScope
+from app.core.text import StorableText
 from app.documents import service
 from app.documents.repository import ListFilter
 from app.documents.schemas import (
@@ -37,6 +40,9 @@ from app.models import Document, DocumentStatus
 from app.ports.parts import Parts
 
 router = APIRouter(tags=["documents"])
+
+UPLOADS = re.compile(r"/v1/knowledge-bases/[^/]+/documents/?")
+"""Paths whose bodies may be long."""
 
 UPLOAD_BODY: dict[str, Any] = {
     "requestBody": {
@@ -76,6 +82,7 @@ async def upload_document(
         await knowledge_bases.get(session, kb_id)  # before the body: it may be long
     content_type = request.headers.get("content-type", "")
     if content_type.startswith("multipart/form-data"):
+        _require_utf8(content_type)
         async with _form(request) as form:
             return await _upload_file(kb_id, form, scope, parts, idempotency_key)
     if content_type.startswith("application/json"):
@@ -84,6 +91,14 @@ async def upload_document(
         "Send multipart/form-data with a field `file`, or application/json with `text` and `title`.",
         code="unsupported_content_type",
     )
+
+
+def _require_utf8(content_type: str) -> None:
+    """A form may name its encoding, and Python has encodings that take quadratic time, fail in ways of their own, or
+    are none at all (`punycode`, `undefined`, `unicode_escape`)."""
+    charset = parse_options_header(content_type)[1].get(b"charset", b"utf-8").decode("latin-1")
+    if charset.lower() not in ("utf-8", "utf8", "us-ascii"):
+        raise InvalidInput("Send the fields of the form in UTF-8.", code="unsupported_charset")
 
 
 @asynccontextmanager
@@ -147,9 +162,9 @@ async def list_documents(
     _scope: Viewer,
     session: Reading,
     status: DocumentStatus | None = None,
-    name: Annotated[str | None, Query(max_length=255, description="Part of the name")] = None,
-    tag: Annotated[str | None, Query(max_length=100)] = None,
-    external_id: Annotated[str | None, Query(max_length=255)] = None,
+    name: Annotated[StorableText | None, Query(max_length=255, description="Part of the name")] = None,
+    tag: Annotated[StorableText | None, Query(max_length=100)] = None,
+    external_id: Annotated[StorableText | None, Query(max_length=255)] = None,
 ) -> Page[DocumentOut]:
     rows = await service.list_page(session, kb_id, paging, ListFilter(status, name, tag, external_id))
     items = [_document_out(row) for row in rows[: paging.limit]]
@@ -192,6 +207,8 @@ async def get_document_content(
             "content-disposition": f"attachment; filename*=UTF-8''{quote(generation.file_name, safe='')}",
             "content-length": str(generation.size_bytes),
             "x-content-type-options": "nosniff",
+            # A stranger's file, from the origin of the API: should a browser ever show it, then as nobody's page.
+            "content-security-policy": "sandbox; default-src 'none'",
             "etag": f'"{generation.sha256}"',
         },
     )
@@ -202,7 +219,7 @@ async def list_chunks(
     document_id: UUID,
     _scope: Viewer,
     session: Reading,
-    after: Annotated[int, Query(ge=-1, description="Ordinal after which to begin", alias="cursor")] = -1,
+    after: Annotated[int, Query(ge=-1, lt=2**31, description="Ordinal after which to begin", alias="cursor")] = -1,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[ChunkOut]:
     rows = await service.chunks(session, document_id, after, limit)

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from app.chunking.chunk import ChunkKind
+from app.core.text import StorableText, storable
 from app.ingestion.schemas import OperationOut
 from app.models import DocumentStatus
 
@@ -18,14 +19,11 @@ MAX_METADATA_BYTES = 16 * 1024
 def _clean_metadata(value: dict[str, Scalar]) -> dict[str, Scalar]:
     if len(value) > MAX_METADATA_KEYS:
         raise ValueError(f"at most {MAX_METADATA_KEYS} keys")
-    if any(not key or len(key) > 100 or "\x00" in key for key in value):
+    if any(not key or len(key) > 100 for key in value):
         raise ValueError("keys have 1 to 100 characters")
-    if any(isinstance(item, str) and "\x00" in item for item in value.values()):
-        raise ValueError("values hold no NUL characters")
-    if (
-        len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass"))
-        > MAX_METADATA_BYTES
-    ):
+    for text in (*value, *(item for item in value.values() if isinstance(item, str))):
+        storable(text)
+    if len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode()) > MAX_METADATA_BYTES:
         raise ValueError(f"at most {MAX_METADATA_BYTES} bytes as JSON")
     return value
 
@@ -42,10 +40,10 @@ def _clean_name(value: str) -> str:
 
 
 Metadata = Annotated[dict[str, Scalar], AfterValidator(_clean_metadata)]
-Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
+Tag = Annotated[StorableText, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Tags = Annotated[list[Tag], Field(max_length=64), AfterValidator(lambda tags: list(dict.fromkeys(tags)))]
 DocumentName = Annotated[str, AfterValidator(_clean_name)]
-ExternalId = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=r"^[^\x00]+$")]
+ExternalId = Annotated[StorableText, StringConstraints(min_length=1, max_length=255)]
 
 
 class DocumentFacts(BaseModel):
@@ -85,7 +83,7 @@ class FileForm(DocumentFacts):
             return value
         try:
             return json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError("this must be JSON: `metadata` an object, `tags` an array of strings") from error
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from app.chunking.chunk import ChunkKind
+from app.core.text import storable
 from app.parsing.document import BoundingBox
 from app.retrieval.explained import Explanation
 from app.retrieval.settings import (
@@ -25,13 +26,6 @@ MOST_QUERY_CHARACTERS = 8_000
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
-def _storable(value: str) -> str:
-    """Neither Postgres nor UTF-8 takes these, and no stored text can hold them."""
-    if "\x00" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise ValueError("holds a NUL character or half of a surrogate pair")
-    return value
-
-
 def _not_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("the query is empty: ask for something")
@@ -39,12 +33,12 @@ def _not_blank(value: str) -> str:
 
 
 Query = Annotated[
-    str, Field(min_length=1, max_length=MOST_QUERY_CHARACTERS), AfterValidator(_storable), AfterValidator(_not_blank)
+    str, Field(min_length=1, max_length=MOST_QUERY_CHARACTERS), AfterValidator(storable), AfterValidator(_not_blank)
 ]
-Label = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_storable)]
+Label = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(storable)]
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
-Content = Annotated[str, Field(max_length=16_384), AfterValidator(_storable)]
+Content = Annotated[str, Field(max_length=16_384), AfterValidator(storable)]
 MetadataValue = bool | Whole | Real | Content
 MetadataChoice = MetadataValue | Annotated[list[MetadataValue], Field(min_length=1, max_length=100)]
 Moment = Annotated[AwareDatetime, Field(ge=EARLIEST, le=LATEST)]
