@@ -10,6 +10,7 @@ from app.chats.router import router as chats
 from app.core.body_limit import BodyLimitMiddleware
 from app.core.problems import Problem, RequestIdMiddleware, install_problem_handlers
 from app.core.settings import Settings
+from app.documents.router import UPLOADS
 from app.documents.router import router as documents
 from app.health.metrics import install_metrics
 from app.health.router import router as health
@@ -47,7 +48,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         responses={"default": {"model": Problem, "description": "A problem (RFC 9457)"}},
     )
-    app.add_middleware(BodyLimitMiddleware, max_file_bytes=settings.max_upload_bytes)
+    app.add_middleware(BodyLimitMiddleware, max_file_bytes=settings.max_upload_bytes, uploads=UPLOADS)
     install_metrics(app)
     app.add_middleware(RequestIdMiddleware)  # outermost: even a refused body gets its id
     install_problem_handlers(app)

@@ -41,6 +41,10 @@ from app.terms import ANALYZER_VERSION
 
 log = structlog.get_logger()
 
+PRIVATE_FOLDERS = ("blobs", "models", "scratch", "terms", "valkey", "vectors")
+"""What tenants store lies here: no other user of the machine may look. Postgres sees to its own folder; where it runs
+as another user than root, the data folder itself must let that user pass."""
+
 
 class DataFolderInUse(BigGraphError):
     code = "data_folder_in_use"
@@ -101,7 +105,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 
 def _prepare_folders(settings: Settings, stack: AsyncExitStack) -> None:
     """One application process a folder where engines are embedded: they bear no second writer."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if settings.worker_in_process:
         lock = stack.enter_context((settings.data_dir / "lock").open("a+"))
         try:
@@ -111,7 +115,10 @@ def _prepare_folders(settings: Settings, stack: AsyncExitStack) -> None:
                 f"Another BigGraph uses {settings.data_dir}. Stop it, or set BIGGRAPH_DATA_DIR to another folder."
             ) from error
         shutil.rmtree(settings.scratch_dir, ignore_errors=True)  # what an earlier process left unfinished
-    settings.scratch_dir.mkdir(exist_ok=True)
+    for name in PRIVATE_FOLDERS:
+        folder = settings.data_dir / name
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o700)
 
 
 async def _database(settings: Settings, stack: AsyncExitStack) -> DatabaseUrls:

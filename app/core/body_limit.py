@@ -1,4 +1,4 @@
-"""Request bodies that are too large, or that do not arrive, are refused before they fill memory, disk or connections."""
+"""Request bodies that are too large, or that never end, are refused before they fill memory, disk or connections."""
 
 import asyncio
 import re
@@ -39,14 +39,16 @@ class BodyLimitMiddleware:
             await self._app(scope, receive, send)
             return
         limit = self._limit(scope)
-        declared = Headers(scope=scope).get("content-length", "")
+        headers = Headers(scope=scope)
+        declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared[:20]) > limit:
-            await problem_response(Request(scope), _too_large(limit))(scope, receive, send)
+            await problem_response(Request(scope), _too_large(limit))(scope, receive, _then_closing(send))
             return
-        body = _Body(receive, send, limit, self._grace_seconds)
+        is_empty = declared in ("", "0") and "transfer-encoding" not in headers
+        body = _Body(receive, send, limit, self._grace_seconds, whole=is_empty)
         await self._app(scope, body.receive, body.send)
         if body.refusal is not None and not body.answered:
-            await problem_response(Request(scope), body.refusal)(scope, receive, send)
+            await problem_response(Request(scope), body.refusal)(scope, receive, _then_closing(send))
 
     def _limit(self, scope: Scope) -> int:
         if not self._uploads.fullmatch(scope["path"]):
@@ -59,12 +61,12 @@ class _Body:
     """One request's body on its way in. What the application answers to one that was refused is not sent: it may not
     know why it could not read on."""
 
-    def __init__(self, receive: Receive, send: Send, limit: int, grace_seconds: float) -> None:
+    def __init__(self, receive: Receive, send: Send, limit: int, grace_seconds: float, *, whole: bool) -> None:
         self._receive = receive
         self._send = send
         self._limit = limit
         self._received = 0
-        self._whole = False
+        self._whole = whole
         self._began = asyncio.get_running_loop().time()
         self._grace_seconds = grace_seconds
         self.refusal: BigGraphError | None = None
@@ -89,7 +91,7 @@ class _Body:
     async def send(self, message: Message) -> None:
         if self.refusal is None or self.answered:
             self.answered = True
-            await self._send(message)
+            await (self._send if self._whole else _then_closing(self._send))(message)
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -98,6 +100,17 @@ class _Body:
         except (TooLarge, TooSlow) as refusal:
             self.refusal = refusal
             raise
+
+
+def _then_closing(send: Send) -> Send:
+    """For an answer that comes before the body has been read: the server would take the rest, however long it is."""
+
+    async def closing(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+        await send(message)
+
+    return closing
 
 
 def _too_large(limit: int) -> TooLarge:

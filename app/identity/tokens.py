@@ -67,7 +67,7 @@ def verify_access_token(token: str, secret: bytes) -> Principal:
         raise NotAuthenticated(
             "The access token has expired. Get a new one from POST /v1/auth/refresh.", code="token_expired"
         ) from error
-    except (jwt.InvalidTokenError, ValueError, TypeError, AttributeError) as error:
+    except (jwt.InvalidTokenError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise NotAuthenticated("The bearer token is not valid. Log in again.", code="token_invalid") from error
 
 
