@@ -69,6 +69,11 @@ def place(index: int) -> str:
     return f"\ue000{index}\ue001"
 
 
+def unmarked(text: str) -> str:
+    """Words of a document without what would pass for the server's markers: its `[2]` is its own footnote, or a lie."""
+    return re.sub(r"\[(\d{1,3})\]", r"(\1)", text)
+
+
 def storable(text: str) -> str:
     """Text of a model without the two characters that mark places, and without what Postgres and UTF-8 don't take."""
     return re.sub("[\0\ue000\ue001\ud800-\udfff]", "", text)
@@ -103,7 +108,9 @@ def render_answer(
     removed = REMOVED[language_of(content)]
     if any(reference for reference in references if UUID(reference["document_id"]) in deleted):
         content = _withhold(content, references, deleted, removed)
-    quotes: Mapping[int, str | None] = {index: citation.quote for index, citation in enumerate(citations)}
+    quotes: Mapping[int, str | None] = {
+        index: citation.quote and unmarked(citation.quote) for index, citation in enumerate(citations)
+    }
     return PLACE.sub(lambda found: quotes.get(int(found[1])) or removed, content)
 
 

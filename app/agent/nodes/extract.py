@@ -12,7 +12,7 @@ from app.agent.extractive import Sentence, candidate_sentences, choose
 from app.agent.language import language_of
 from app.agent.notices import Notice, not_found_sentence, sentence
 from app.agent.relevance import Relevance
-from app.agent.rendering import place
+from app.agent.rendering import place, unmarked
 from app.agent.state import AgentState, Turn
 from app.core.errors import EngineRejected, EngineUnavailable
 from app.models import AnswerKind
@@ -37,7 +37,7 @@ async def extract(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
     for index, one in enumerate(chosen):
         draft.citations.append(reference(one.passage, one.start, one.end))
         draft.content += f"\n\n{place(index)} [{one.passage.number}]"
-        runtime.stream_writer(events.delta(f"\n\n{one.text} [{one.passage.number}]"))
+        runtime.stream_writer(events.delta(f"\n\n{unmarked(one.text)} [{one.passage.number}]"))
     return {"kind": draft.kind.value, "notice": notice.value, "citations": draft.citations}
 
 

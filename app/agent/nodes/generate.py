@@ -12,6 +12,7 @@ from app.agent.markers import MarkerFilter
 from app.agent.notices import Notice
 from app.agent.passages import Passage
 from app.agent.prompts import prompt
+from app.agent.rendering import unmarked
 from app.agent.state import AgentState, Turn
 from app.core.errors import EngineRejected, EngineUnavailable
 from app.models import AnswerKind
@@ -85,6 +86,6 @@ def _source(passage: Passage, key: str) -> str:
     if passage.heading_path:
         about.append(f"section: {' > '.join(passage.heading_path)}")
     return (
-        f"<<<SOURCE [{passage.number}] {key}>>>\n" + "\n".join(about) + f"\n\n{passage.text}\n"
+        f"<<<SOURCE [{passage.number}] {key}>>>\n" + "\n".join(about) + f"\n\n{unmarked(passage.text)}\n"
         f"<<<END [{passage.number}] {key}>>>"
     )
