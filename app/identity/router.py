@@ -30,9 +30,12 @@ router = APIRouter(prefix="/v1/auth", tags=["identity"], dependencies=[Depends(_
 
 
 @router.post("/register", status_code=201, dependencies=[Public])
-async def register(body: RegisterIn, parts: PartsDep, identity: IdentityDep, session: SystemWriting) -> Tokens:
+async def register(
+    body: RegisterIn, parts: PartsDep, identity: IdentityDep, session: SystemWriting, address: ClientAddress
+) -> Tokens:
     """Makes a tenant and its owner, and logs them in."""
     check_password(body.password, body.email)
+    await identity.throttle.admit_registration(address)
     password_hash = await identity.passwords.hash(body.password)  # before the session takes a connection
     return await service.register(session, parts, body.email, password_hash, body.tenant)
 

@@ -33,9 +33,13 @@ class Limits:
     address: int
     """Failures from one address, on any e-mail: many people may share an address, so their successes don't count."""
 
+    registrations: int
+    """Registrations from one address, those that are refused too: each costs a hash, and tells whether somebody has an
+    e-mail."""
 
-SHARED = Limits(pair=10, email=100, address=200)
-LOCAL = Limits(pair=5, email=20, address=50)
+
+SHARED = Limits(pair=10, email=100, address=200, registrations=300)
+LOCAL = Limits(pair=5, email=20, address=50, registrations=100)
 
 
 class LocalCounters:
@@ -65,6 +69,7 @@ class _Keys:
     address: str
     blocked: str
     """Set once an address has failed too often."""
+    registrations: str
     seconds_left: int
 
 
@@ -99,6 +104,23 @@ class LoginThrottle:
                 retry_after=keys.seconds_left,
             )
 
+    async def admit_registration(self, address: str) -> None:
+        """Counts a registration before its password is hashed. Raises `TooManyRequests` like `admit`."""
+        keys = _keys(address, "", int(self._clock()))
+        try:
+            admitted = (
+                await self._cache.increment(keys.registrations, ttl_seconds=WINDOW_SECONDS) <= SHARED.registrations
+            )
+        except EngineUnavailable:
+            log.warning("login_throttle_local")
+            admitted = self._local.increment(keys.registrations) <= LOCAL.registrations
+        if not admitted:
+            raise TooManyRequests(
+                f"Too many registrations from your network. Wait {keys.seconds_left} seconds, then try again.",
+                code="too_many_registrations",
+                retry_after=keys.seconds_left,
+            )
+
     async def failed(self, address: str, email: str) -> None:
         keys = _keys(address, email, int(self._clock()))
         try:
@@ -127,6 +149,7 @@ def _keys(address: str, email: str, now: int) -> _Keys:
         email=_key("email", window, email),
         address=_key("address", window, network),
         blocked=_key("blocked", window, network),
+        registrations=_key("registrations", window, network),
         seconds_left=(window + 1) * WINDOW_SECONDS - now,
     )
 
