@@ -135,14 +135,15 @@ async def _upload_text(kb_id: UUID, body: bytes, scope: TenantScope, parts: Part
         document = TextDocumentIn.model_validate_json(body)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from error
-    file_name = document.title + (".md" if document.format == "markdown" else ".txt")
+    name = document.display_name
+    file_name = name + (".md" if document.format == "markdown" else ".txt")
     content = document.text.encode("utf-8", "replace")
     limits = parts.settings
     async with receive(content, file_name, limits.scratch_dir, limits.max_upload_bytes) as received:
         return await _accept(
             scope,
             parts,
-            UploadRequest(kb_id, document.title, document, received, key, title=document.title, file_name=file_name),
+            UploadRequest(kb_id, name, document, received, key, title=document.title, file_name=file_name),
         )
 
 

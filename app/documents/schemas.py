@@ -1,4 +1,5 @@
 import json
+import re
 import unicodedata
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -60,8 +61,17 @@ class TextDocumentIn(DocumentFacts):
     """A document given as text."""
 
     text: str = Field(min_length=1)
-    title: DocumentName
+    title: Annotated[StorableText, StringConstraints(strip_whitespace=True, max_length=1000)] = Field(
+        "", description="Searched with the text. Without one the text is searched alone."
+    )
+    name: DocumentName | None = Field(None, description="Instead of a name made from the title.")
     format: Literal["text", "markdown"] = "text"
+
+    @property
+    def display_name(self) -> str:
+        """What the document is called in lists: its name, or what of its title, or its external id, may be one."""
+        made = re.sub(r"[/\\\s\x00-\x1f\x7f-\x9f]+", " ", self.title or self.external_id or "")[:200].strip(" .")
+        return self.name or made or "Untitled"
 
     @field_validator("text")
     @classmethod

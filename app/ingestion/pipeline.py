@@ -284,9 +284,9 @@ def _ends_at(stage: str) -> int:
 
 
 def _title(subject: Subject, parsed: ParsedDocument) -> str:
-    """As whoever sent it calls it, else as the file itself, else its name without the extension."""
+    """As whoever sent it calls it, which may be nothing at all; else as the file itself, else its name."""
     given = subject.generation.settings.get("title")
-    return str(given or parsed.title or Path(subject.generation.file_name).stem)
+    return str(given) if given is not None else parsed.title or Path(subject.generation.file_name).stem
 
 
 def _hash(text: str) -> bytes:
