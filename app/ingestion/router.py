@@ -1,13 +1,15 @@
 """`/v1/operations`: what the platform is doing with documents."""
 
+import json
 from collections.abc import AsyncIterator
 from uuid import UUID
 
 from fastapi import APIRouter
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from app.core.errors import BigGraphError
 from app.core.pagination import Page, Paging, encode_cursor
-from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
+from app.identity.access import CurrentPrincipal, Editor, IdentityDep, PartsDep, Reading, Viewer, Writing
 from app.ingestion import service
 from app.ingestion.repository import OperationFilter
 from app.ingestion.schemas import OperationDetail, OperationOut
@@ -37,17 +39,22 @@ async def get_operation(operation_id: UUID, _scope: Viewer, session: Reading) ->
 
 
 @router.get("/{operation_id}/events", response_class=EventSourceResponse)
-async def follow_operation(operation_id: UUID, scope: Viewer, parts: PartsDep) -> EventSourceResponse:
-    """Server-sent events: the operation now, then at each change, until it has ended."""
-    states = service.follow(parts, scope, operation_id)
+async def follow_operation(
+    operation_id: UUID, scope: Viewer, principal: CurrentPrincipal, parts: PartsDep, identity: IdentityDep
+) -> EventSourceResponse:
+    """Server-sent events: the operation now, then at each change, until it has ended or your login has."""
+    states = service.follow(parts, scope, operation_id, lambda: identity.admission.scope(principal))
     first = await anext(states)  # an unknown id is a 404, not a stream
 
     async def events() -> AsyncIterator[ServerSentEvent]:
         number = 1
         yield ServerSentEvent(first.model_dump_json(), event="operation", id=str(number))
-        async for state in states:
-            number += 1
-            yield ServerSentEvent(state.model_dump_json(), event="operation", id=str(number))
+        try:
+            async for state in states:
+                number += 1
+                yield ServerSentEvent(state.model_dump_json(), event="operation", id=str(number))
+        except BigGraphError as error:  # the status line has been sent, so the problem comes as an event
+            yield ServerSentEvent(json.dumps({"code": error.error_code, "detail": error.detail}), event="error")
 
     return EventSourceResponse(events(), ping=15)
 

@@ -1,7 +1,7 @@
 """Operations as people see them: look, follow, cancel, retry."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from uuid import UUID
 
 from app.core.database import ReadSession, WriteSession
@@ -41,10 +41,16 @@ async def _require_known(session: ReadSession, where: OperationFilter) -> None:
         raise NotFound(f"There is no knowledge base {kb_id}.", code="knowledge_base_not_found")
 
 
-async def follow(parts: Parts, scope: TenantScope, operation_id: UUID) -> AsyncIterator[OperationDetail]:
-    """The operation now, then each time that it has changed, until it has ended. Raises `NotFound` at the start."""
+async def follow(
+    parts: Parts, scope: TenantScope, operation_id: UUID, admit: Callable[[], Awaitable[object]]
+) -> AsyncIterator[OperationDetail]:
+    """The operation now, then each time that it has changed, until it has ended. Raises `NotFound` at the start.
+
+    `admit` is asked again and again, and raises where the caller may not see it any more.
+    """
     last: OperationDetail | None = None
     while last is None or last.state not in ENDED:
+        await admit()
         async with parts.database.read(scope) as session:
             current = await get(session, operation_id)
         if current != last:
