@@ -77,5 +77,7 @@ async def test_everything_at_once(bench: Bench, seed: int) -> None:
         assert operation.error_code != "internal_error"
     for document in await bench.documents():
         assert document.status in (DocumentStatus.READY, DocumentStatus.FAILED)
+        if document.active_generation is None:
+            continue  # cancelled before it was indexed: its chunks wait in Postgres for a retry
         held = await bench.held(document.id, document.active_generation)
         assert held.agreed
