@@ -45,6 +45,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         version="0.1.0",
         summary="Multi-tenant knowledge bases: documents in, cited answers out.",
         lifespan=lifespan,
+        redirect_slashes=False,  # it would send a caller to whatever host their request named
         generate_unique_id_function=lambda route: route.name,
         responses={"default": {"model": Problem, "description": "A problem (RFC 9457)"}},
     )

@@ -87,3 +87,9 @@ async def test_a_page_is_never_shown_from_our_origin(shelf: Shelf) -> None:
     assert content.headers["content-disposition"].isascii()
     assert content.headers["x-content-type-options"] == "nosniff"
     assert content.headers["content-security-policy"].startswith("sandbox")
+
+
+async def test_nobody_is_sent_to_another_host(anonymous: httpx.AsyncClient) -> None:
+    answer = await anonymous.get("/v1/sessions/", headers={"host": "elsewhere.example"})
+    assert answer.status_code == 404
+    assert "location" not in answer.headers
