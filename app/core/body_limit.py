@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -20,6 +20,8 @@ MAX_BODY_BYTES = 1024**2
 GRACE_SECONDS = 60.0
 LEAST_BYTES_PER_SECOND = 8 * 1024
 """A body may take the grace, and beyond it as long as this rate allows for what has arrived."""
+LINGER_SECONDS, PAUSE_SECONDS = 30.0, 1.0
+"""How long the rest of a body is taken after the answer, and for how long it may pause."""
 
 
 class BodyLimitMiddleware:
@@ -42,13 +44,13 @@ class BodyLimitMiddleware:
         headers = Headers(scope=scope)
         declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared[:20]) > limit:
-            await problem_response(Request(scope), _too_large(limit))(scope, receive, _then_closing(send))
+            await problem_response(Request(scope), _too_large(limit))(scope, receive, _lingering(receive, send))
             return
         is_empty = declared in ("", "0") and "transfer-encoding" not in headers
         body = _Body(receive, send, limit, self._grace_seconds, whole=is_empty)
         await self._app(scope, body.receive, body.send)
         if body.refusal is not None and not body.answered:
-            await problem_response(Request(scope), body.refusal)(scope, receive, _then_closing(send))
+            await problem_response(Request(scope), body.refusal)(scope, receive, _lingering(receive, send))
 
     def _limit(self, scope: Scope) -> int:
         if not self._uploads.fullmatch(scope["path"]):
@@ -90,8 +92,10 @@ class _Body:
 
     async def send(self, message: Message) -> None:
         if self.refusal is None or self.answered:
+            if not self.answered and not self._whole:
+                self._send = _lingering(self._receive, self._send)
             self.answered = True
-            await (self._send if self._whole else _then_closing(self._send))(message)
+            await self._send(message)
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -102,15 +106,33 @@ class _Body:
             raise
 
 
-def _then_closing(send: Send) -> Send:
-    """For an answer that comes before the body has been read: the server would take the rest, however long it is."""
+def _lingering(receive: Receive, send: Send) -> Send:
+    """For an answer that comes before the body has been read.
 
-    async def closing(message: Message) -> None:
+    The rest is taken and thrown away for a while: a caller that writes before it reads would lose the answer if the
+    connection just ended. Then it is closed, however much is still to come.
+    """
+
+    async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
-        await send(message)
+            await send({**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]})
+            return
+        await send({**message, "more_body": True})
+        if not message.get("more_body", False):
+            await _discard(receive)
+            await send({"type": "http.response.body", "body": b""})
 
-    return closing
+    return answer
+
+
+async def _discard(receive: Receive) -> None:
+    """Takes what is left of a body until it ends or pauses, at most for `LINGER_SECONDS`."""
+    loop = asyncio.get_running_loop()
+    end, more = loop.time() + LINGER_SECONDS, True
+    with suppress(TimeoutError):
+        while more:
+            async with asyncio.timeout_at(min(end, loop.time() + PAUSE_SECONDS)):
+                more = (await receive()).get("more_body", False)
 
 
 def _too_large(limit: int) -> TooLarge:
