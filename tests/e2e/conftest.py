@@ -1,8 +1,10 @@
 """The two shapes to run the same tests on. What a shape needs and this machine lacks skips it, and says what."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -70,15 +72,18 @@ def servers(lines: dict[str, Line]) -> Iterator[Servers]:
 
 
 @pytest.fixture(scope="session", params=["embedded", "servers"])
-def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def service(request: pytest.FixtureRequest) -> Iterator[Service]:
     """A running platform in one of the two shapes."""
-    folder: Path = tmp_path_factory.mktemp(f"e2e-{request.param}")
+    failed_before = request.session.testsfailed
+    folder = Path(tempfile.mkdtemp(prefix=f"bg-e2e-{request.param}-"))  # pytest would close its own to Postgres's user
     is_embedded = request.param == "embedded"
     made = embedded(folder) if is_embedded else on_servers(folder, request.getfixturevalue("servers"))
     try:
         start(made)
         yield made
         made.stop()
+        if request.session.testsfailed == failed_before:  # else its logs may tell why
+            shutil.rmtree(folder, ignore_errors=True)
     finally:
         made.destroy()
 

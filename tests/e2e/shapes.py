@@ -107,8 +107,16 @@ class Service:
         return self.folder / "blobs" if self.shape == "servers" else self.data / "blobs"
 
     @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}"
+
+    def files(self) -> list[str]:
+        """What the blob store keeps of all tenants."""
+        return sorted(str(path) for path in self.blobs.rglob("*") if path.is_file() and path.name != "probe")
 
     def add(self, name: str, command: list[str], extra: dict[str, str] | None = None) -> Process:
         process = Process(name, command, {**self.environment, **(extra or {})}, self.folder / f"{name}.log")
