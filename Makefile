@@ -33,15 +33,22 @@ lock: $(VENV)/.installed-dev
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
-$(VENV)/bin/python:
-	$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info[:2] <= (3, 13) else "BigGraph needs Python 3.11 to 3.13; set PYTHON.")'
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info[:2] <= (3, 13) else "BigGraph needs Python 3.11 to 3.13; set PYTHON.")'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
 
-$(VENV)/.installed: requirements.lock pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+# uv takes seconds where pip takes minutes; where only pip knows the way to the packages, pip does it.
+define install
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r $(1) \
+		|| $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+endef
+
+$(VENV)/.installed: requirements.lock pyproject.toml | $(BIN)/python
+	$(call install,requirements.lock)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.lock $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(call install,requirements-dev.lock)
 	@touch $@
