@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
 
+import pytest
 from sqlalchemy import func, select, update
 
 from app.core.ids import new_id
@@ -80,11 +81,17 @@ class Interposed:
     async def _actions(self) -> AsyncIterator[None]:
         before, self._before = self._before, None
         after, self._after = self._after, None
-        if before is not None:
-            await before()
+        await _done(before)
         yield
-        if after is not None:
-            await after()
+        await _done(after)
+
+
+async def _done(action: Action | None) -> None:
+    try:
+        if action is not None:
+            await action()
+    except AssertionError as error:
+        pytest.fail(str(error))  # no `Exception`, which the worker would take for a failure of the engine
 
 
 @dataclass(frozen=True)
