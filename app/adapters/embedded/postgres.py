@@ -1,6 +1,8 @@
 """The embedded PostgreSQL: from the wheel, on a Unix socket, one cluster under the data directory."""
 
 import asyncio
+import json
+import os
 import subprocess
 import warnings
 from dataclasses import dataclass
@@ -34,7 +36,10 @@ class DatabaseUrls:
 
 
 class EmbeddedPostgres:
-    """Starts and stops the server; a server that an ended process left running is taken over."""
+    """Starts and stops the server; a server that an ended process left running is taken over.
+
+    One process a folder, which is for the caller to see to.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -46,6 +51,7 @@ class EmbeddedPostgres:
     def _start(self) -> None:
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         _forget_stale_pid_file(self._folder)
+        _forget_ended_users(self._folder)
         try:
             self._server = get_server(self._folder, cleanup_mode="stop")
         except (subprocess.SubprocessError, OSError, RuntimeError, AssertionError) as error:
@@ -113,3 +119,14 @@ def _forget_stale_pid_file(folder: Path) -> None:
     if not alive:
         log.info("embedded_postgres_recovers", stale_pid=pid)
         pid_file.unlink(missing_ok=True)
+
+
+def _forget_ended_users(folder: Path) -> None:
+    """The wheel stops the server with the last process on its list of users, and a killed one stays on it for ever."""
+    users = folder / ".handle_pids.json"
+    try:
+        known = json.loads(users.read_text())
+    except (FileNotFoundError, ValueError):
+        known = []
+    if known:
+        users.write_text(json.dumps([pid for pid in known if pid == os.getpid()]))
