@@ -18,7 +18,9 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.embedder
+	$(BIN)/python -m tests.bench.ingestion
+	$(BIN)/python -m tests.bench.retrieval
 
 quality: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.quality

@@ -1,0 +1,99 @@
+"""How fast documents become searchable, as a ratio to what the embedder alone could do with the same chunks.
+
+    python -m tests.bench.ingestion [--documents 8] [--words 12000]
+
+Ingestion and the baseline take turns in one process; a ratio of 1 would mean that everything else is free.
+"""
+
+import argparse
+import asyncio
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+
+from app.chunking.registry import chunk
+from app.chunking.settings import ChunkingSettings
+from app.core.settings import Settings
+from app.main import create_app
+from app.parsing.document import Element, ElementKind, ParsedDocument
+from app.ports.parts import Parts
+
+WORDS = [
+    f"{head}{tail}" for head in ("har", "lig", "mor", "sta", "vel", "ton") for tail in ("bour", "ht", "ning", "ge")
+]
+
+
+def text(words: int, random_: random.Random) -> str:
+    """Prose of no meaning in paragraphs of about a hundred words."""
+    paragraphs = []
+    for _ in range(max(1, words // 100)):
+        sentences = [" ".join(random_.choices(WORDS, k=12)).capitalize() + "." for _ in range(8)]
+        paragraphs.append(" ".join(sentences))
+    return "\n\n".join(paragraphs)
+
+
+def chunk_texts(content: str, parts: Parts) -> list[str]:
+    """What the embedder is given of a document."""
+    elements = [Element(kind=ElementKind.PARAGRAPH, text=paragraph) for paragraph in content.split("\n\n")]
+    position, placed = 0, []
+    for element in elements:
+        placed.append(element.model_copy(update={"start": position, "end": position + len(element.text)}))
+        position += len(element.text) + 2
+    document = ParsedDocument(media_type="text/plain", parser="bench", elements=placed)
+    return [draft.embedded_text("") for draft in chunk(document, ChunkingSettings(), parts.embedder.tokens)]
+
+
+async def embed_alone(parts: Parts, contents: list[str]) -> tuple[int, float]:
+    """Chunks, and seconds that the embedder takes for them."""
+    texts = [chunk_text for content in contents for chunk_text in chunk_texts(content, parts)]
+    began = time.perf_counter()
+    await parts.embedder.embed_passages(texts)
+    return len(texts), time.perf_counter() - began
+
+
+async def ingest(http: httpx.AsyncClient, contents: list[str]) -> float:
+    """Seconds from the first upload until all documents are ready."""
+    kb = (await http.post("/v1/knowledge-bases", json={"name": f"bench {time.monotonic_ns()}"})).json()["id"]
+    began = time.perf_counter()
+    for content in contents:
+        answer = await http.post(f"/v1/knowledge-bases/{kb}/documents", json={"text": content})
+        answer.raise_for_status()
+    while (await http.get(f"/v1/knowledge-bases/{kb}")).json()["ready_count"] < len(contents):  # noqa: ASYNC110
+        await asyncio.sleep(0.2)
+    return time.perf_counter() - began
+
+
+async def main(documents: int, words: int, rounds: int) -> None:
+    random_ = random.Random(7)
+    with tempfile.TemporaryDirectory(prefix="bg-") as folder:
+        app = create_app(Settings(_env_file=None, data_dir=Path(folder), log_level="WARNING"))
+        async with app.router.lifespan_context(app):
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://bench", timeout=600) as http:
+                body = {"email": "bench@example.com", "password": "a long password", "tenant": "Bench"}
+                tokens = (await http.post("/v1/auth/register", json=body)).json()
+                http.headers["authorization"] = f"Bearer {tokens['access_token']}"
+                ratios = []
+                for number in range(1, rounds + 1):
+                    contents = [text(words, random_) for _ in range(documents)]
+                    count, alone = await embed_alone(app.state.parts, contents)
+                    whole = await ingest(http, contents)
+                    ratios.append(alone / whole)
+                    print(
+                        f"round {number}: {documents} documents, {count} chunks: embedder alone {count / alone:.1f} "
+                        f"chunks/s, ingestion {count / whole:.1f} chunks/s, ratio {alone / whole:.2f}"
+                    )
+                print(f"ingestion / embedder alone: {statistics.median(ratios):.2f} (median of {rounds})")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=8)
+    parser.add_argument("--words", type=int, default=12_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    asyncio.run(main(given.documents, given.words, given.rounds))
