@@ -2,11 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from app.agent.language import language_of
 from app.agent.passages import Passage
 from app.agent.sentences import sentence_spans, shown
 from app.ports.vector_index import Vectors
@@ -37,32 +38,47 @@ def candidate_sentences(question: str, passages: Sequence[Passage]) -> list[Sent
     """Sentences of the first passages with their overlap, at most `MOST_CANDIDATES`: the best, or else the first.
 
     A term of a heading counts half for the sentences under it: "Refunds" above "Within 30 days." is part of the sense.
+    So does one of a question that the text asks itself, which is no answer and left out unless there is nothing else.
     """
-    sentences = [
-        Sentence(passage, start, end)
-        for passage in passages[:READ_PASSAGES]
-        for start, end in sentence_spans(passage.text)
-    ]
-    held = [set(index_terms(sentence.text)) for sentence in sentences]
-    weights = _weights(set(query_terms(question)), held)
-    headings = {
-        passage.number: set(index_terms(" ".join(passage.heading_path))) for passage in passages[:READ_PASSAGES]
-    }
+    read = [found for passage in passages[:READ_PASSAGES] for found in _read(passage)]
+    read = [one for one in read if not one.asks] or read
+    weights = _weights(set(query_terms(question)), [one.terms for one in read])
     total = sum(weights.values()) or 1.0
     scored = [
-        Sentence(
-            sentence.passage,
-            sentence.start,
-            sentence.end,
-            sum(
-                weight * (1.0 if term in terms else 0.5 if term in headings[sentence.passage.number] else 0.0)
+        replace(
+            one.sentence,
+            overlap=sum(
+                weight * (1.0 if term in one.terms else 0.5 if term in one.above else 0.0)
                 for term, weight in weights.items()
             )
             / total,
         )
-        for sentence, terms in zip(sentences, held, strict=True)
+        for one in read
     ]
     return sorted(scored, key=lambda sentence: -sentence.overlap)[:MOST_CANDIDATES]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    sentence: Sentence
+    terms: set[str]
+    above: set[str]
+    """Terms of the headings, and of the question that it follows."""
+
+    @property
+    def asks(self) -> bool:
+        return self.sentence.text.endswith(("?", "？"))
+
+
+def _read(passage: Passage) -> Iterator[_Read]:
+    headings = set(index_terms(" ".join(passage.heading_path)))
+    above = headings
+    for start, end in sentence_spans(passage.text):
+        sentence = Sentence(passage, start, end)
+        one = _Read(sentence, set(index_terms(sentence.text)), above)
+        if one.asks:
+            above = headings | one.terms
+        yield one
 
 
 def _weights(asked: set[str], held: Sequence[set[str]]) -> Mapping[str, float]:
@@ -83,7 +99,7 @@ def choose(
         return []
     scores = np.array([sentence.overlap for sentence in sentences])
     if question is not None and vectors is not None:
-        similarity = vectors @ question
+        similarity = _without_language_bias(sentences, vectors @ question)
         spread = max(float(similarity.max() - similarity.min()), _CLEARLY_BEST / 2)
         scores = scores + (similarity - similarity.max()) / spread + 1
     scores = scores - [0.02 * (sentence.passage.number - 1) for sentence in sentences]
@@ -98,6 +114,20 @@ def choose(
             chosen.append(sentences[index])
             seen.append(terms)
     return sorted(chosen, key=lambda sentence: (sentence.passage.number, sentence.start))
+
+
+def _without_language_bias(sentences: Sequence[Sentence], similarity: Vectors) -> Vectors:
+    """Cosines as if all sentences were in one language.
+
+    Multilingual models put texts of one language together (Roy 2020, https://arxiv.org/abs/2004.05484): any Chinese
+    sentence comes before the English one that answers a Chinese question. So it counts by how much a sentence is better
+    than the others of its language.
+    """
+    languages = np.array([language_of(sentence.text) for sentence in sentences])
+    corrected = similarity.copy()
+    for language in set(languages):
+        corrected[languages == language] -= similarity[languages == language].mean()
+    return corrected
 
 
 def _alike(one: set[str], other: set[str]) -> bool:

@@ -19,9 +19,6 @@ from app.models import AnswerKind
 
 log = structlog.get_logger()
 
-EMBEDDING_SECONDS = 3.0
-"""How long the vectors of sentences are waited for; behind an ingestion it may take longer, and terms must do."""
-
 
 async def extract(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
     """Says the best sentences, each with its citation. A notice says why no model speaks."""
@@ -58,7 +55,8 @@ async def _choose(query: str, turn: Turn) -> list[Sentence]:
         return []
     embedder = turn.parts.embedder
     try:
-        async with asyncio.timeout(EMBEDDING_SECONDS):
+        # Behind an ingestion the vectors of sentences may be late, as those of a search may; then terms must do.
+        async with asyncio.timeout(turn.parts.settings.retrieval_timeout_seconds):
             question, vectors = await asyncio.gather(
                 embedder.embed_query(query), embedder.embed_passages([one.text for one in sentences])
             )
