@@ -43,7 +43,7 @@ class Person:
         sent: dict[str, Any] = self.ok("POST", f"/v1/knowledge-bases/{kb_id}/documents", json=body)
         return sent
 
-    def finished(self, sent: dict[str, Any], *, seconds: float = 120) -> dict[str, Any]:
+    def finished(self, sent: dict[str, Any], *, seconds: float = 240) -> dict[str, Any]:
         """The operation of an upload when it has ended."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -53,7 +53,7 @@ class Person:
             time.sleep(0.1)
         raise AssertionError(f"still {operation['state']} in {operation['stage']} after {seconds} s")
 
-    def ready(self, sent: dict[str, Any], *, seconds: float = 120) -> dict[str, Any]:
+    def ready(self, sent: dict[str, Any], *, seconds: float = 240) -> dict[str, Any]:
         """The document of an upload when it can be searched."""
         operation = self.finished(sent, seconds=seconds)
         assert operation["state"] == "succeeded", operation["error"]

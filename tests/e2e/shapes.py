@@ -81,7 +81,8 @@ class Process:
     def children(self, part: str) -> list[psutil.Process]:
         """Processes under this one whose command line holds `part`."""
         tree = psutil.Process(self.popen.pid).children(recursive=True) if self.popen else []
-        return [child for child in tree if any(part in argument for argument in child.cmdline())]
+        alive = [child for child in tree if child.status() != psutil.STATUS_ZOMBIE]
+        return [child for child in alive if any(part in argument for argument in child.cmdline())]
 
     @property
     def running(self) -> bool:
