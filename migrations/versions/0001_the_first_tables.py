@@ -61,7 +61,7 @@ def upgrade() -> None:
         op.execute(f"create policy system_access on {table} to biggraph_system using (true) with check (true)")
 
 
-def make_tables() -> None:
+def make_tables() -> None:  # noqa: PLR0915 - one statement a table and index, in the order of their references
     op.execute("create sequence fencing_numbers")
     op.execute("set local lock_timeout = '5s'")
     op.create_table(

@@ -72,7 +72,7 @@ def unit(*components: float) -> Vectors:
     return vector / np.float32(np.linalg.norm(vector))
 
 
-def source(**facts: Any) -> ChunkSource:  # noqa: ANN401 - fields of `ChunkSource`
+def source(**facts: Any) -> ChunkSource:
     defaults: dict[str, Any] = {
         "chunk_id": uuid4(),
         "knowledge_base_id": uuid4(),
@@ -95,7 +95,7 @@ async def found(index: VectorIndex, scope: TenantScope, where: IndexFilter = EVE
     return {hit.chunk_id for hit in await index.search(scope, unit(1), where, 100)}
 
 
-async def scanned(index: VectorIndex, scope: TenantScope, **narrowed: Any) -> list[IndexedChunk]:  # noqa: ANN401
+async def scanned(index: VectorIndex, scope: TenantScope, **narrowed: Any) -> list[IndexedChunk]:
     return [chunk async for chunk in index.scan(scope, **narrowed)]
 
 
@@ -378,7 +378,7 @@ class TestScan:
             held = (IndexedChunk(one.chunk_id, one.document_id, one.generation) for one in sources)
             return sorted(held, key=lambda chunk: chunk.chunk_id)
 
-        async def actual(**narrowed: Any) -> list[IndexedChunk]:  # noqa: ANN401
+        async def actual(**narrowed: Any) -> list[IndexedChunk]:
             return sorted(await scanned(index, scope, **narrowed), key=lambda chunk: chunk.chunk_id)
 
         assert await actual() == expected(left)

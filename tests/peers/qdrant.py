@@ -308,7 +308,7 @@ class QdrantPeer:
         assert url, "the peer ended before it listened"
         return cls(process, url)
 
-    def fault(self, operation: Operation, kind: Kind, **options: Any) -> None:  # noqa: ANN401 - fields of `Fault`
+    def fault(self, operation: Operation, kind: Kind, **options: Any) -> None:
         fault = Fault(operation, kind, **options)
         self._control.post("/_peer/faults", json=asdict(fault)).raise_for_status()
 

@@ -30,7 +30,7 @@ class _Tampered:
         self._happening = happening
         self.limits: list[int] = []
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the real part has
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
 
