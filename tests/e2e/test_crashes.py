@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from tests.e2e.people import Person, register
 from tests.e2e.shapes import Service, embedded
 from tests.e2e.writing import assert_stores_hold, assert_whole, at_rest, send, small_chunks
 
-pytestmark = pytest.mark.xdist_group("crashes")
+pytestmark = [pytest.mark.xdist_group("crashes"), pytest.mark.timeout(900)]
 DEATH_SECONDS = 180
 """Within which a point is reached: long, for a busy machine."""
 
@@ -131,7 +132,7 @@ def test_stopped_in_the_middle_it_hands_over_without_losing_an_attempt(machine: 
     kb_id = small_chunks(person, "stopped")
     sent = send(person, kb_id, "stopped", 200)
     while person.ok("GET", f"/v1/operations/{sent['operation']['id']}")["stage"] != "embed":
-        pass
+        time.sleep(0.05)
     machine.service.stop()
     machine.start_ready()
     assert at_rest(person)["clean"]

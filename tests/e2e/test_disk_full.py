@@ -11,7 +11,7 @@ from tests.e2e.people import Person, register
 from tests.e2e.shapes import Service, embedded
 from tests.e2e.writing import assert_stores_hold, assert_whole, at_rest, prose, send, small_chunks
 
-pytestmark = pytest.mark.xdist_group("crashes")
+pytestmark = [pytest.mark.xdist_group("crashes"), pytest.mark.timeout(900)]
 MEGABYTE = 1024**2
 
 

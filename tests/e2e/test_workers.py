@@ -15,7 +15,7 @@ from tests.e2e.people import Person, register
 from tests.e2e.shapes import Process, Servers, Service, on_servers
 from tests.e2e.writing import assert_stores_hold, assert_whole, at_rest, send, small_chunks
 
-pytestmark = pytest.mark.xdist_group("workers")
+pytestmark = [pytest.mark.xdist_group("workers"), pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
