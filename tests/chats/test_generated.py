@@ -111,7 +111,9 @@ async def test_sources_are_fenced_and_called_data(owner: Person, library: Shelf,
     assert system.role == "system"
     assert "never" in system.content
     assert evil not in system.content
-    head, _, rest = asked.content.partition(evil)
+    shown = evil.replace("[1]", "(1)")  # what looks like a marker of the server's is shown as something else
+    head, found, rest = asked.content.partition(shown)
+    assert found
     opening = next(line for line in head.splitlines() if line.startswith("<<<SOURCE [1]"))
     key = opening.removeprefix("<<<SOURCE [1] ").removesuffix(">>>")
     assert rest.lstrip().startswith(f"<<<END [1] {key}>>>")
