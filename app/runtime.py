@@ -67,7 +67,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         database = Database(settings.sqlalchemy_url(urls.application), pool_size=settings.database_pool_size)
         stack.push_async_callback(database.close)
         await verify_schema(database)
-        broker = CeleryBroker(create_celery(celery_url))
+        broker = CeleryBroker(create_celery(celery_url, settings.index_prefix))
         stack.push_async_callback(broker.close)
         cache = RedisCache(redis_url)
         stack.push_async_callback(cache.close)

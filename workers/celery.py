@@ -27,7 +27,7 @@ if settings.worker_in_process:
 DRAIN_SIGNAL = signal.SIGUSR2
 """From the worker to its processes: Celery itself would let them finish whatever they do, however long it takes."""
 
-app = create_celery(settings.redis_url.get_secret_value())
+app = create_celery(settings.redis_url.get_secret_value(), settings.index_prefix)
 app.conf.worker_concurrency = settings.worker_concurrency
 runtime = WorkerRuntime(settings)
 register_tasks(app, runtime.run)

@@ -32,7 +32,7 @@ async def worker_thread(parts: Parts) -> AsyncIterator[None]:
     if parts.settings.embedded:
         await parts.ledger.recover()
 
-    celery = create_celery(parts.broker_url)
+    celery = create_celery(parts.broker_url, parts.settings.index_prefix)
     register_tasks(celery, run)
     controller = celery.WorkController(
         pool_cls="threads",

@@ -72,7 +72,7 @@ class Settings(BaseSettings):
         "biggraph",
         pattern=r"^[a-z][a-z0-9-]*$",
         validation_alias=_env("BIGGRAPH_INDEX_PREFIX"),
-        description="First part of the names of collections and indexes on shared servers.",
+        description="First part of the names of collections, indexes and queues on shared servers.",
     )
     blob_url: str = Field(
         "",

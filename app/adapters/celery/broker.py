@@ -15,11 +15,14 @@ DOWN_SECONDS = 1.0
 """So long a broker that failed is not asked again: uploads need not each wait for it to time out."""
 
 
-def create_celery(broker_url: str) -> Celery:
-    """A Celery application on Redis. The broker only wakes workers, so nothing is kept in a result backend."""
+def create_celery(broker_url: str, queue: str = QUEUE) -> Celery:
+    """A Celery application on Redis. The broker only wakes workers, so nothing is kept in a result backend.
+
+    Platforms that share a Redis need a `queue` each: a worker would take, and drop, what is meant for another's.
+    """
     celery = Celery("biggraph", broker=broker_url)
     celery.conf.update(
-        task_default_queue=QUEUE,
+        task_default_queue=queue,
         task_ignore_result=True,
         task_acks_late=True,
         task_reject_on_worker_lost=False,  # the ledger's lease expires instead, and the sweeper wakes another worker
@@ -58,7 +61,7 @@ class CeleryBroker:
 
     def _publish(self, task: str, arguments: dict[str, Any]) -> None:
         try:
-            self._celery.send_task(task, kwargs=arguments, queue=QUEUE, retry=False)
+            self._celery.send_task(task, kwargs=arguments, retry=False)
         except (OperationalError, RedisError, OSError) as error:
             self._down_until = time.monotonic() + DOWN_SECONDS
             raise _unavailable() from error
