@@ -38,10 +38,11 @@ def candidate_sentences(question: str, passages: Sequence[Passage]) -> list[Sent
     """Sentences of the first passages with their overlap, at most `MOST_CANDIDATES`: the best, or else the first.
 
     A term of a heading counts half for the sentences under it: "Refunds" above "Within 30 days." is part of the sense.
-    So does one of a question that the text asks itself, which is no answer and left out unless there is nothing else.
+    So does one of a question that the text asks itself. Where that is the very question it is no answer, and left out.
     """
     read = [found for passage in passages[:READ_PASSAGES] for found in _read(passage)]
-    read = [one for one in read if not one.asks] or read
+    asked = set(index_terms(question))
+    read = [one for one in read if not (one.asks and len(one.terms - asked) < 0.2 * len(one.terms))] or read
     weights = _weights(set(query_terms(question)), [one.terms for one in read])
     total = sum(weights.values()) or 1.0
     scored = [

@@ -14,6 +14,12 @@ def test_a_question_in_the_text_is_no_answer_but_speaks_for_what_follows() -> No
     assert [one.text for one in chosen] == ["The compass is disturbed.", "Move away."]
 
 
+def test_an_answer_may_end_in_a_question() -> None:
+    text = "目前生物特征、信任物体、信息秘密为身份认证技术的三种执行方式，简而言之，即为你是谁？天气很好。"
+    (only,) = choose(candidate_sentences("身份认证技术有哪三种执行方式？", [passage(1, text)]))
+    assert only.text.startswith("目前生物特征")
+
+
 def test_questions_are_cited_where_there_is_nothing_else() -> None:
     (only,) = choose(candidate_sentences("What is asked of the Tern?", [passage(1, "Does the Tern fly in rain?")]))
     assert only.text == "Does the Tern fly in rain?"
