@@ -69,8 +69,9 @@ class Person:
     def purged(self, document_id: str) -> dict[str, Any]:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            receipt: dict[str, Any] = self.ok("GET", f"/v1/documents/{document_id}/deletion")
-            if receipt["purged_at"] is not None:
+            answer = self.http.get(f"/v1/documents/{document_id}/deletion")
+            receipt: dict[str, Any] = answer.json()
+            if answer.is_success and receipt["purged_at"] is not None:
                 return receipt
             time.sleep(0.1)
         raise AssertionError("not purged after 60 s")
