@@ -21,6 +21,11 @@ T = TypeVar("T")
 _numbers = itertools.count(1)
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Bytes are not part of a test's name: archives made anew each time would tell the test processes apart."""
+    return "bytes" if isinstance(val, bytes) else None
+
+
 @dataclass(frozen=True)
 class Person:
     """Somebody who has logged in: an HTTP client with their token, and who they are."""
