@@ -58,6 +58,11 @@ UPLOAD_BODY: dict[str, Any] = {
                         "metadata": {"type": "string", "description": "A flat JSON object."},
                         "tags": {"type": "string", "description": "A JSON array of strings."},
                         "external_id": {"type": "string"},
+                        "password": {
+                            "type": "string",
+                            "format": "password",
+                            "description": "Opens a protected file. Kept encrypted until the file has been read.",
+                        },
                     },
                 }
             },
@@ -127,7 +132,8 @@ async def _upload_file(kb_id: UUID, form: FormData, scope: TenantScope, parts: P
         raise RequestValidationError(error.errors()) from error
     limits = parts.settings
     async with receive(file, facts.name, limits.scratch_dir, limits.max_upload_bytes) as received:
-        return await _accept(scope, parts, UploadRequest(kb_id, facts.name, facts, received, key))
+        upload = UploadRequest(kb_id, facts.name, facts, received, key, password=facts.password or None)
+        return await _accept(scope, parts, upload)
 
 
 async def _upload_text(kb_id: UUID, body: bytes, scope: TenantScope, parts: Parts, key: str | None) -> UploadOut:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator
 
 from app.chunking.chunk import ChunkKind
 from app.core.text import StorableText, storable
@@ -85,6 +85,7 @@ class FileForm(DocumentFacts):
     """The fields that stand beside `file` in a multipart upload: `metadata` and `tags` as JSON."""
 
     name: DocumentName
+    password: SecretStr | None = Field(None, max_length=1024, description="Opens a protected file.")
 
     @field_validator("metadata", "tags", mode="before")
     @classmethod

@@ -1,12 +1,14 @@
 """Documents: accept, list, change, delete. What happens to their content is `app.ingestion`'s."""
 
 import hashlib
+import hmac
 import json
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
+from pydantic import SecretStr
 from sqlalchemy import func
 
 from app.core.database import ReadSession, WriteSession
@@ -18,6 +20,7 @@ from app.documents import repository
 from app.documents.repository import ListFilter
 from app.documents.schemas import DocumentFacts, DocumentPatch
 from app.documents.uploads import Received
+from app.ingestion import passwords
 from app.knowledge_bases import service as knowledge_bases
 from app.models import (
     Chunk,
@@ -56,9 +59,15 @@ class UploadRequest:
     file_name: str = ""
     """What the original is called, where that is not its name."""
 
-    def fingerprint(self) -> str:
+    password: SecretStr | None = None
+    """Opens the file, where that is protected."""
+
+    def fingerprint(self, secret: bytes) -> str:
+        """Of all that is asked. The password goes in under the platform's secret: nobody can try passwords on it."""
         asked: list[object] = [str(self.knowledge_base_id), self.name, self.file.sha256, self.file_name]
         asked += [self.facts.external_id, self.facts.metadata, self.facts.tags]
+        if self.password is not None:
+            asked.append(hmac.new(secret, self.password.get_secret_value().encode(), hashlib.sha256).hexdigest())
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
@@ -111,7 +120,7 @@ class _Recording:
         return upload
 
     async def _repeated(self, key: str) -> Upload | None:
-        fingerprint = self.request.fingerprint()
+        fingerprint = self.request.fingerprint(self.parts.secret_key)
         answered = await repository.reserve_key(self.session, self.scope, key, fingerprint)
         if answered is None:
             return None
@@ -196,11 +205,7 @@ class _Recording:
                 media_type=file.media_type,
                 file_name=request.file_name or request.name,
                 blob_key=self.blob_key,
-                settings={
-                    "chunking": kb.settings["chunking"],
-                    "space": self.parts.embedder.space.name,
-                    "title": request.title,
-                },
+                settings=self._settings(kb, document),
             )
         )
         return self.parts.ledger.enqueue(
@@ -211,6 +216,18 @@ class _Recording:
             document_id=document.id,
             generation=document.latest_generation,
         )
+
+    def _settings(self, kb: KnowledgeBase, document: Document) -> dict[str, object]:
+        """What the generation is made with. A password is kept only as long as the file has not been read."""
+        settings: dict[str, object] = {
+            "parsing": kb.settings.get("parsing", {}),  # older knowledge bases have none
+            "chunking": kb.settings["chunking"],
+            "space": self.parts.embedder.space.name,
+            "title": self.request.title,
+        }
+        if self.request.password is not None:
+            settings[passwords.SETTING] = passwords.seal(self.parts, document.id, self.request.password)
+        return settings
 
 
 async def get(session: ReadSession, document_id: UUID) -> Document:

@@ -19,7 +19,7 @@ from app.chunking.settings import ChunkingSettings
 from app.core.database import WriteSession
 from app.core.errors import BigGraphError, Cancelled, EngineRejected, EngineUnavailable
 from app.core.ledger import Lease
-from app.ingestion import projection, repository
+from app.ingestion import passwords, projection, repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.repository import Subject
 from app.models import DocumentStatus, OperationKind
@@ -27,6 +27,7 @@ from app.parsing.document import ParsedDocument
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import parse_failure
 from app.parsing.sandbox import parse_file
+from app.parsing.settings import ParsingSettings
 from app.ports.parts import Parts
 from app.ports.text_index import TextIndex
 from app.ports.vector_index import VectorIndex
@@ -83,14 +84,20 @@ class Ingestion:
             reached("fetched")
             async with self._reporting("parse") as progress:
                 parsed = await parse_file(
-                    original, file_name=subject.generation.file_name, limits=limits, progress=progress
+                    original,
+                    file_name=subject.generation.file_name,
+                    limits=limits,
+                    password=passwords.of_generation(self._parts, subject.generation),
+                    settings=ParsingSettings.model_validate(subject.generation.settings.get("parsing", {})),
+                    progress=progress,
                 )
             if not parsed.text.strip():
                 raise parse_failure("no_text")
             await asyncio.to_thread(result.write_text, parsed.model_dump_json(), "utf-8")
             await self._parts.blobs.put_file(self._scope, self._parsed_key, result)
-        async with self._leaving("parse", done=parsed.page_count or 0) as (_, current):
+        async with self._leaving("parse", done=parsed.page_count or 0) as (session, current):
             current.generation.media_type, current.generation.parser = parsed.media_type, parsed.parser
+            await repository.forget_passwords(session, self._document_id, self._generation)
         reached("parsed")
         return current
 

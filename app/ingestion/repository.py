@@ -13,6 +13,7 @@ from app.chunking.chunk import DraftChunk
 from app.core.database import ReadSession, WriteSession
 from app.core.ids import chunk_id
 from app.core.pagination import PageRequest
+from app.ingestion import passwords
 from app.models import (
     FENCING,
     Chunk,
@@ -87,13 +88,25 @@ async def set_status(session: WriteSession, document_id: UUID, status: DocumentS
     )
 
 
-async def set_failed(session: WriteSession, document_id: UUID, generation: int | None, code: str, detail: str) -> None:
-    """Marks the document failed if the failed generation is still its newest."""
+async def set_failed(session: WriteSession, document_id: UUID, number: int | None, code: str, detail: str) -> None:
+    """Marks the document failed if the failed generation is still its newest. Passwords up to it are forgotten."""
     await session.execute(
         update(Document)
-        .where(Document.id == document_id, Document.latest_generation == generation)
+        .where(Document.id == document_id, Document.latest_generation == number)
         .values(status=DocumentStatus.FAILED, error_code=code, error_detail=detail)
     )
+    await forget_passwords(session, document_id, number or 0)
+
+
+async def forget_passwords(session: WriteSession, document_id: UUID, number: int) -> None:
+    """Of that generation and of those before it, which nobody reads any more."""
+    with_password = select(Generation).where(
+        Generation.document_id == document_id,
+        Generation.generation <= number,
+        Generation.settings.has_key(passwords.SETTING),
+    )
+    for generation in await session.scalars(with_password):
+        passwords.forget(generation)
 
 
 async def replace_chunks(

@@ -11,13 +11,14 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from app.core.errors import ParseFailed
 from app.parsing.confinement import ConfinementFailed, confine, die_with_parent
 from app.parsing.limits import ParseLimits
 from app.parsing.parse import parse_document
 from app.parsing.reasons import parse_failure
+from app.parsing.settings import ParsingSettings
 from app.parsing.source import Source
 
 RESULT_NAME = "result.json"
@@ -36,6 +37,7 @@ class Job(BaseModel):
     scratch: Path
     limits: ParseLimits
     password: str | None = None
+    settings: ParsingSettings = Field(default_factory=ParsingSettings)
 
 
 def run(job_descriptor: int, server: int) -> NoReturn:
@@ -105,6 +107,7 @@ def _parse(job: Job) -> dict[str, str] | None:
         limits=job.limits,
         password=job.password,
         progress=_Reporter(),
+        settings=job.settings,
     )
     try:
         document = parse_document(source)

@@ -5,7 +5,7 @@ from app.core.errors import ParseFailed
 REASONS: dict[str, str] = {
     "empty_file": "The file is empty. Upload a file that has content.",
     "unsupported_type": "This type of file is not supported. See the list of supported formats.",
-    "encrypted": "The file is protected by a password. Remove the protection and upload it again.",
+    "encrypted": "The file is protected by a password. Upload it again with its password, or without the protection.",
     "damaged": "The file is damaged or was cut off. Open it in its own program, save it again and upload that.",
     "no_text_layer": "The file holds images of pages without text. Upload a version with a text layer.",
     "no_text": "No text was found in the file.",

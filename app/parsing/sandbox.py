@@ -23,6 +23,7 @@ from app.parsing.document import ParsedDocument
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import REASONS, parse_failure
 from app.parsing.server_process import ServerProcess
+from app.parsing.settings import ParsingSettings
 from app.parsing.source import Progress, no_progress
 
 _SECONDS_TO_DIE = 10
@@ -53,6 +54,7 @@ async def parse_file(
     file_name: str,
     limits: ParseLimits | None = None,
     password: str | None = None,
+    settings: ParsingSettings | None = None,
     progress: Progress = no_progress,
     usage: list[ParseUsage] | None = None,
 ) -> ParsedDocument:
@@ -64,7 +66,14 @@ async def parse_file(
     limits = limits or ParseLimits()
     scratch = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="biggraph-parse-"))
     try:
-        job = Job(path=path, file_name=file_name, scratch=scratch, limits=limits, password=password)
+        job = Job(
+            path=path,
+            file_name=file_name,
+            scratch=scratch,
+            limits=limits,
+            password=password,
+            settings=settings or ParsingSettings(),
+        )
         failure, ended = await _run(job, progress)
         if usage is not None:
             usage.append(ParseUsage(ended.peak_memory_kib))

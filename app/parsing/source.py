@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.parsing.limits import ParseLimits
+from app.parsing.settings import ParsingSettings
 
 Progress = Callable[[int, int], None]
 """Called with pages (or sheets) done and pages in all."""
@@ -27,6 +28,7 @@ class Source:
     limits: ParseLimits = field(default_factory=ParseLimits)
     password: str | None = field(default=None, repr=False)
     progress: Progress = no_progress
+    settings: ParsingSettings = field(default_factory=ParsingSettings)
 
     @property
     def stem(self) -> str:
