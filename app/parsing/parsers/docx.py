@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
-from app.parsing.parsers.docx_package import DocxPackage, attribute, children, first, local_name
+from app.parsing.parsers.docx_package import DocxPackage
 from app.parsing.parsers.docx_styles import ParagraphStyle, Styles
 from app.parsing.parsers.docx_text import Piece, paragraph_pieces
+from app.parsing.parsers.xml_tree import attribute, children, first, local_name
 from app.parsing.source import Source
 from app.parsing.tables import SpannedCell, fill_spans, without_empty_edges
 
@@ -26,13 +27,14 @@ class DocxParser:
         package = DocxPackage.read(source.path)
         reader = _BodyReader(Styles(package.styles), package.notes())
         reader.read(package.body())
-        properties = package.properties()
+        properties = package.properties
         return ParsedDocument(
             media_type=source.media_type,
             parser="docx 1",
             title=reader.title or properties.get("title", ""),
             elements=reader.elements,
             metadata={key: value for key, value in properties.items() if key != "title"},
+            warnings=["Comments were left out."] if package.has_comments else [],
         )
 
 

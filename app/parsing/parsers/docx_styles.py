@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from app.parsing.document import ElementKind
-from app.parsing.parsers.docx_package import attribute, children, first, local_name
+from app.parsing.parsers.xml_tree import attribute, children, first, local_name
 
 _HEADING_NAME = re.compile(r"(?:heading|überschrift|titre|标题|標題|見出し)\s*([1-9])$", re.IGNORECASE)
 _TITLE_NAMES = frozenset(("title", "标题", "標題", "titel", "titre"))
@@ -68,7 +68,7 @@ class Styles:
             properties = first(node, "pPr")
             if properties is not None:
                 numbering = numbering or _numbering(properties)
-            style = _by_name(_name(node)) or _by_outline(properties)
+            style = style_by_name(_name(node)) or _by_outline(properties)
             if style is not None:
                 return style, numbering
             base = first(node, "basedOn")
@@ -81,7 +81,8 @@ def _name(style: etree._Element) -> str:
     return attribute(node, "val").strip() if node is not None else ""
 
 
-def _by_name(name: str) -> ParagraphStyle | None:
+def style_by_name(name: str) -> ParagraphStyle | None:
+    """What Word's built-in styles are called in several languages; None for a name that says nothing."""
     lowered = name.lower()
     heading = _HEADING_NAME.match(name)
     if heading:

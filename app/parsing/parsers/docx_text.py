@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from app.parsing.parsers.docx_package import attribute, children, first, local_name
+from app.parsing.parsers.xml_tree import attribute, children, first, local_name
 
 _LITERALS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 # Deleted and moved text, field codes, properties, phonetic guides, and fallbacks of drawings already read.

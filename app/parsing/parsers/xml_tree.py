@@ -1,0 +1,52 @@
+"""XML from strangers, and short ways through it.
+
+Elements are compared by local name: the namespaces of office formats differ by version and in nothing else that
+matters here. Entities are never expanded, nothing is fetched, and libxml2's own bounds on depth and text stay on.
+"""
+
+from collections.abc import Iterator
+
+from lxml import etree
+
+
+def parse_xml(content: bytes) -> etree._Element:
+    """The root element. Raises `lxml.etree.XMLSyntaxError`."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
+    return etree.fromstring(content, parser)
+
+
+def local_name(node: etree._Element) -> str:
+    tag = node.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def children(node: etree._Element) -> Iterator[etree._Element]:
+    return node.iterchildren("*")
+
+
+def first(node: etree._Element | None, *names: str) -> etree._Element | None:
+    """The first child of that local name, the first child of that one by the next name, and so on."""
+    for name in names:
+        if node is None:
+            return None
+        node = next(node.iterchildren("{*}" + name), None)
+    return node
+
+
+def attribute(node: etree._Element | None, name: str) -> str:
+    """The value of an attribute in any namespace, empty where it is missing."""
+    if node is None:
+        return ""
+    for key, value in node.attrib.items():
+        if str(key).rpartition("}")[2] == name:
+            return str(value)
+    return ""
+
+
+def number(text: str, default: int = 0) -> int:
+    """A whole number as attributes hold it; `default` where it is none, or of more digits than any real one."""
+    digits = text.strip()
+    bare = digits.removeprefix("-")
+    return int(digits) if bare.isascii() and bare.isdecimal() and len(bare) <= 12 else default
