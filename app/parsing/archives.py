@@ -2,10 +2,23 @@
 
 import zipfile
 import zlib
+from enum import Enum
 from pathlib import Path
 
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import parse_failure
+
+
+class Declarations(Enum):
+    """What of a document type declaration an archive's XML may have."""
+
+    NONE = "none"
+    """OOXML forbids them all (ECMA-376 part 2, 10.2.4)."""
+    NO_ENTITIES = "no_entities"
+    """OpenDocument: early programs named the DTD of the manifest."""
+    ANY = "any"
+    """EPUB: its chapters are XHTML. Nothing here expands what they declare."""
+
 
 _PIECE = 1024 * 1024
 _XML_HEAD = 4096
@@ -22,12 +35,11 @@ def member_names(path: Path) -> frozenset[str]:
         raise parse_failure("damaged") from error
 
 
-def check_office_archive(path: Path, limits: ParseLimits) -> None:
-    """Refuses an OOXML archive that expands beyond the limits, lies about sizes, or declares XML entities.
+def check_archive(path: Path, limits: ParseLimits, declarations: Declarations = Declarations.NONE) -> None:
+    """Refuses an archive that expands beyond the limits, lies about sizes, or declares in its XML what it may not.
 
     Sizes are first added up as declared, then each member is unpacked in pieces and thrown away, so a bomb costs
-    no memory, and no more time than unpacking `expanded_bytes`. OOXML forbids document type declarations (ECMA-376
-    part 2, 10.2.4), and only they can hold entity bombs.
+    no memory, and no more time than unpacking `expanded_bytes`. Only document type declarations can hold entity bombs.
 
     Raises `ParseFailed`: `too_complex`, `damaged`, or `encrypted` (ZIP's own encryption).
     """
@@ -42,25 +54,28 @@ def check_office_archive(path: Path, limits: ParseLimits) -> None:
             for member in members:
                 if member.flag_bits & 1:
                     raise parse_failure("encrypted")
-                _check_member(archive, member)
+                _check_member(archive, member, declarations)
     except UNREADABLE as error:
         raise parse_failure("damaged") from error
 
 
-def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, declarations: Declarations) -> None:
     """Python's reader stops at the declared size and then compares checksums, which catches a false size."""
     is_xml = member.filename.lower().endswith((".xml", ".rels", ".vml"))
     with archive.open(member) as stream:
         head = stream.read(_XML_HEAD)
-        if is_xml and _declares_entities(head):
+        if is_xml and _declares(head, declarations):
             raise parse_failure("too_complex", "One of its parts declares XML entities.")
         while stream.read(_PIECE):
             pass
 
 
-def _declares_entities(head: bytes) -> bool:
+def _declares(head: bytes, allowed: Declarations) -> bool:
+    """Whether an XML part begins with a declaration that is not allowed, in any encoding that keeps ASCII apart."""
     plain = head.replace(b"\0", b"").upper()
-    return b"<!DOCTYPE" in plain or b"<!ENTITY" in plain
+    if allowed is Declarations.NONE and b"<!DOCTYPE" in plain:
+        return True
+    return allowed is not Declarations.ANY and b"<!ENTITY" in plain
 
 
 def read_member(path: Path, name: str, limit: int) -> bytes | None:

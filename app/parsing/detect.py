@@ -1,5 +1,6 @@
 """The type of a file by its content. A name's extension only chooses among kinds of text."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -33,6 +34,9 @@ _MIMETYPE_MEMBERS: dict[bytes, str] = {
     b"application/vnd.oasis.opendocument.text": media_types.ODT,
     b"application/vnd.oasis.opendocument.spreadsheet": media_types.ODS,
     b"application/vnd.oasis.opendocument.presentation": media_types.ODP,
+    b"application/vnd.oasis.opendocument.text-template": media_types.ODT,
+    b"application/vnd.oasis.opendocument.spreadsheet-template": media_types.ODS,
+    b"application/vnd.oasis.opendocument.presentation-template": media_types.ODP,
 }
 _OLE_STREAMS: tuple[tuple[str, str], ...] = (
     ("WordDocument", media_types.DOC),
@@ -50,7 +54,18 @@ _TEXT_EXTENSIONS: dict[str, str] = {
     ".html": media_types.HTML,
     ".xhtml": media_types.HTML,
     ".eml": media_types.EML,
+    ".json": media_types.JSON,
+    ".geojson": media_types.JSON,
+    ".jsonl": media_types.JSONL,
+    ".ndjson": media_types.JSONL,
 }
+# How JSON begins and hardly anything else does: an object's first key, or an array of arrays, objects or texts.
+_JSON = re.compile(r'(?:\{\s*(?:"[^"\n]{0,200}"\s*:|\}\s*$)|\[\s*(?:[\[{]\s*["\[{\]}\d-]|"[^"\n]{0,200}"\s*[,\]]))')
+_HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]{1,60}):[ \t]?\S.*")
+_WRITTEN = frozenset(("from", "to", "subject", "date"))
+_BY_PROGRAMS = frozenset(
+    ("received", "message-id", "mime-version", "return-path", "delivered-to", "content-transfer-encoding")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +104,8 @@ def _zip_type(path: Path) -> str:
             if any(name.startswith(prefix) for name in names):
                 return media_type
     mimetype = read_member(path, "mimetype", 100) if "mimetype" in names else None
-    return _MIMETYPE_MEMBERS.get((mimetype or b"").strip(), media_types.ZIP)
+    other = media_types.EPUB if "META-INF/container.xml" in names else media_types.ZIP
+    return _MIMETYPE_MEMBERS.get((mimetype or b"").strip(), other)
 
 
 def _ole_type(path: Path) -> DetectedType:
@@ -106,12 +122,33 @@ def _ole_type(path: Path) -> DetectedType:
 
 
 def _text_type(head: bytes, file_name: str) -> str:
-    """HTML that begins like HTML is HTML under any name; else the extension chooses, and plain text is the rest."""
-    start = _skip_prologue(decode_head(head).lstrip("\ufeff \t\r\n").lower())
+    """What begins like HTML, a message or JSON is that; else the extension chooses, and plain text is the rest.
+
+    JSON yields to an extension: the first line of a Markdown or delimited text may begin with brackets.
+    """
+    text = decode_head(head).lstrip("\ufeff \t\r\n")
+    start = _skip_prologue(text.lower())
     if start.startswith(("<!doctype html", "<html", "<head", "<body")):
         return media_types.HTML
+    if _is_message(text):
+        return media_types.EML
     extension = PurePosixPath(file_name.replace("\\", "/")).suffix.lower()
-    return _TEXT_EXTENSIONS.get(extension, media_types.TEXT)
+    by_content = media_types.JSON if _JSON.match(text) else media_types.TEXT
+    return _TEXT_EXTENSIONS.get(extension, by_content)
+
+
+def _is_message(text: str) -> bool:
+    """Whether it begins with the header of an e-mail: lines a person wrote, and some that only programs write."""
+    names: set[str] = set()
+    for line in text.splitlines()[:200]:
+        if not line.strip():
+            break
+        field = _HEADER.fullmatch(line.rstrip())
+        if field:
+            names.add(field[1].lower())
+        elif line[0] not in " \t" and not line.rstrip().endswith(":"):
+            return False
+    return bool(names & _WRITTEN) and bool(names & _BY_PROGRAMS)
 
 
 def _skip_prologue(text: str) -> str:

@@ -25,6 +25,8 @@ WEBP = "image/webp"
 HTML = "text/html"
 CSV = "text/csv"
 TSV = "text/tab-separated-values"
+JSON = "application/json"
+JSONL = "application/jsonl"
 MARKDOWN = "text/markdown"
 TEXT = "text/plain"
 
@@ -54,6 +56,8 @@ LABELS: dict[str, str] = {
     HTML: "an HTML page",
     CSV: "comma-separated values",
     TSV: "tab-separated values",
+    JSON: "a JSON text",
+    JSONL: "a text of JSON lines",
     MARKDOWN: "a Markdown text",
     TEXT: "a plain text",
 }

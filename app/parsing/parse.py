@@ -8,7 +8,7 @@ import msoffcrypto
 from msoffcrypto.exceptions import DecryptionError, FileFormatError, InvalidKeyError, ParseError
 
 from app.parsing import media_types
-from app.parsing.archives import check_office_archive
+from app.parsing.archives import Declarations, check_archive
 from app.parsing.assemble import finish
 from app.parsing.detect import detect
 from app.parsing.document import ElementKind, ParsedDocument
@@ -16,7 +16,11 @@ from app.parsing.reasons import parse_failure
 from app.parsing.registry import registry
 from app.parsing.source import Source
 
-_OFFICE_ARCHIVES = frozenset({media_types.DOCX, media_types.XLSX, media_types.PPTX})
+_ARCHIVES: dict[str, Declarations] = {
+    **dict.fromkeys((media_types.DOCX, media_types.XLSX, media_types.XLSB, media_types.PPTX), Declarations.NONE),
+    **dict.fromkeys((media_types.ODT, media_types.ODS, media_types.ODP), Declarations.NO_ENTITIES),
+    media_types.EPUB: Declarations.ANY,
+}
 
 
 def parse_document(source: Source) -> ParsedDocument:
@@ -36,8 +40,9 @@ def parse_document(source: Source) -> ParsedDocument:
 
 def _parse(source: Source) -> ParsedDocument:
     parser = registry.parser_for(source.media_type)
-    if source.media_type in _OFFICE_ARCHIVES:
-        check_office_archive(source.path, source.limits)
+    declarations = _ARCHIVES.get(source.media_type)
+    if declarations is not None:
+        check_archive(source.path, source.limits, declarations)
     document = finish(parser.parse(source))
     if not any(element.text for element in document.elements):
         raise parse_failure("no_text")

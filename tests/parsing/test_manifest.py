@@ -3,12 +3,10 @@
 import pytest
 
 from app.core.errors import ParseFailed
-from app.parsing import media_types
-from app.parsing.registry import registry
 from app.parsing.sandbox import parse_file
 from tests.files.manifest import ExpectedFile, manifest, match
 
-FOLDERS = ("pdf", "docx", "xlsx", "csv", "html", "md", "txt")
+FOLDERS = ("pdf", "docx", "xlsx", "pptx", "csv", "html", "md", "txt")
 FILES = [file for file in manifest() if file.folder in FOLDERS]
 REASONS = {
     "pdf/pdfplumber__empty.pdf": {"empty_file"},
@@ -42,11 +40,3 @@ async def test_unreadable_files_say_why(file: ExpectedFile) -> None:
     with pytest.raises(ParseFailed) as failed:
         await parse_file(file.path, file_name=file.name)
     assert failed.value.error_code in expected
-
-
-@pytest.mark.parametrize("file", [f for f in manifest() if f.folder == "pptx"], ids=lambda file: file.name)
-async def test_what_has_no_parser_yet_says_so(file: ExpectedFile) -> None:
-    assert media_types.PPTX not in registry.media_types
-    with pytest.raises(ParseFailed) as failed:
-        await parse_file(file.path, file_name=file.name)
-    assert failed.value.error_code in {"unsupported_type", "encrypted"}

@@ -24,17 +24,18 @@ _SENTENCE_ENDS = ("。", "！", "？", "，", "；", ",", ";")
 class TextParser:
     def parse(self, source: Source) -> ParsedDocument:
         text, encoding, warnings = read_text(source)
-        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         return ParsedDocument(
             media_type=source.media_type,
             parser="text 1",
-            elements=list(_elements(lines)),
+            elements=list(text_elements(text)),
             metadata={"encoding": encoding},
             warnings=warnings,
         )
 
 
-def _elements(lines: list[str]) -> Iterator[Element]:
+def text_elements(text: str) -> Iterator[Element]:
+    """Paragraphs and chapter headings of a text with any line ends."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     line_is_paragraph = _each_line_is_a_paragraph(lines)
     paragraph: list[str] = []
     for line in [*lines, ""]:

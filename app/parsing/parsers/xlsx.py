@@ -1,9 +1,17 @@
 """Excel workbooks: each sheet is a page, its tables are found by the gaps between them."""
 
+import contextlib
 import datetime
 from collections.abc import Iterator
 
-from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
+from python_calamine import (
+    CalamineError,
+    CalamineSheet,
+    CalamineWorkbook,
+    PasswordError,
+    SheetTypeEnum,
+    SheetVisibleEnum,
+)
 
 from app.parsing.document import Element, ElementKind, ParsedDocument
 from app.parsing.parsers.xlsx_extent import dense_cells
@@ -16,21 +24,45 @@ _Value = int | float | str | bool | datetime.time | datetime.date | datetime.dat
 
 class XlsxParser:
     def parse(self, source: Source) -> ParsedDocument:
-        if dense_cells(source.path) > source.limits.cells * 4:
-            raise parse_failure("too_complex", "Its cells are scattered over far more rows and columns than they fill.")
-        try:
-            with CalamineWorkbook.from_path(str(source.path)) as workbook:
-                elements, warnings = _read(workbook, source)
-                pages = len(workbook.sheet_names)
-        except (CalamineError, OSError, ValueError) as error:
-            raise parse_failure("damaged") from error
-        return ParsedDocument(
-            media_type=source.media_type,
-            parser="calamine",
-            elements=elements,
-            page_count=pages,
-            warnings=warnings,
-        )
+        return read_workbook(source, dense_cells(source.path))
+
+
+def read_workbook(source: Source, laid_out: int) -> ParsedDocument:
+    """Any workbook that calamine reads. `laid_out` is how many cells its sheets have as rectangles.
+
+    Raises `ParseFailed`: `too_complex`, `encrypted`, `damaged`.
+    """
+    if laid_out > source.limits.cells * 4:
+        raise parse_failure("too_complex", "Its cells are scattered over far more rows and columns than they fill.")
+    try:
+        with _panics_as_errors(), CalamineWorkbook.from_path(str(source.path)) as workbook:
+            elements, warnings = _read(workbook, source)
+            pages = len(workbook.sheet_names)
+    except PasswordError as error:
+        raise parse_failure("encrypted") from error
+    except (CalamineError, OSError, ValueError) as error:
+        raise parse_failure("damaged") from error
+    return ParsedDocument(
+        media_type=source.media_type,
+        parser="calamine",
+        elements=elements,
+        page_count=pages,
+        warnings=warnings,
+    )
+
+
+@contextlib.contextmanager
+def _panics_as_errors() -> Iterator[None]:
+    """Rust's panics, which calamine has on some broken containers, as `CalamineError`.
+
+    PyO3 raises them as a class that can't be imported and is no `Exception`.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise CalamineError(str(error)) from error
+        raise
 
 
 def _read(workbook: CalamineWorkbook, source: Source) -> tuple[list[Element], list[str]]:

@@ -1,0 +1,49 @@
+"""OpenDocument files written by hand."""
+
+from tests.parsing.office_files import archive
+
+_PREFIXES = ("office", "text", "table", "style", "presentation", "manifest", "meta")
+_NAMESPACES = " ".join(
+    [
+        *(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in _PREFIXES),
+        'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"',
+        'xmlns:svg="urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0"',
+        'xmlns:dc="http://purl.org/dc/elements/1.1/"',
+    ]
+)
+
+
+def open_document(
+    kind: str, body: str, *, styles: str = "", meta: str = "", manifest: str = "", prologue: str = ""
+) -> bytes:
+    """`kind` is `text`, `spreadsheet` or `presentation`; `styles` are automatic ones of the content."""
+    automatic = f"<office:automatic-styles>{styles}</office:automatic-styles>"
+    content = f"{automatic}<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    return archive(
+        {
+            "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+            "content.xml": prologue + _root("office:document-content", content),
+            "meta.xml": _root("office:document-meta", f"<office:meta>{meta}</office:meta>"),
+            "META-INF/manifest.xml": _root("manifest:manifest", manifest),
+        }
+    )
+
+
+def paragraph(text: str, style: str = "") -> str:
+    return f'<text:p text:style-name="{style}">{text}</text:p>'
+
+
+def cell(text: str, attributes: str = "") -> str:
+    return f'<table:table-cell office:value-type="string" {attributes}>{paragraph(text)}</table:table-cell>'
+
+
+def row(*cells: str, attributes: str = "") -> str:
+    return f"<table:table-row {attributes}>{''.join(cells)}</table:table-row>"
+
+
+def table(*rows: str, name: str = "t") -> str:
+    return f'<table:table table:name="{name}">{"".join(rows)}</table:table>'
+
+
+def _root(name: str, content: str) -> str:
+    return f"<{name} {_NAMESPACES}>{content}</{name}>"
