@@ -13,7 +13,7 @@ from lxml import etree
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 from app.parsing.parsers.docx_package import DocxPackage
 from app.parsing.parsers.docx_styles import ParagraphStyle, Styles
-from app.parsing.parsers.docx_text import Piece, paragraph_pieces
+from app.parsing.parsers.docx_text import Piece, mark_is_deleted, paragraph_pieces
 from app.parsing.parsers.xml_tree import attribute, children, first, local_name
 from app.parsing.source import Source
 from app.parsing.tables import SpannedCell, fill_spans, without_empty_edges
@@ -45,6 +45,8 @@ class _BodyReader:
     title: str = ""
     elements: list[Element] = field(default_factory=list)
     _notes_read: set[str] = field(default_factory=set)
+    _joined: list[Piece] = field(default_factory=list)
+    """Of paragraphs whose end was deleted: they run on in the next one."""
 
     def read(self, container: etree._Element, depth: int = 0) -> None:
         """Elements of the paragraphs and tables in a body, a cell, a text box or a note."""
@@ -54,11 +56,25 @@ class _BodyReader:
             if local_name(child) == "p":
                 self._paragraph(child, depth)
             else:
+                self._end_joined(depth)
                 self._table(child, depth)
+        self._end_joined(depth)
 
     def _paragraph(self, node: etree._Element, depth: int) -> None:
-        pieces = list(paragraph_pieces(node))
-        style = self.styles.of(node)
+        pieces = [*self._joined, *paragraph_pieces(node)]
+        self._joined = []
+        if mark_is_deleted(node):
+            self._joined = pieces
+        else:
+            self._read_pieces(pieces, self.styles.of(node), depth)
+
+    def _end_joined(self, depth: int) -> None:
+        """A paragraph whose mark was deleted with no paragraph after it to become part of."""
+        pieces, self._joined = self._joined, []
+        if pieces:
+            self._read_pieces(pieces, ParagraphStyle(), depth)
+
+    def _read_pieces(self, pieces: list[Piece], style: ParagraphStyle, depth: int) -> None:
         text = "".join(piece.text for piece in pieces)
         if text.strip():
             self._add(style, text)

@@ -45,6 +45,11 @@ def paragraph_pieces(paragraph: etree._Element) -> Iterator[Piece]:
             stack.extend(reversed(list(children(node))))
 
 
+def mark_is_deleted(paragraph: etree._Element) -> bool:
+    """Whether a tracked change joins this paragraph with the next, whose style it then has."""
+    return first(paragraph, "pPr", "rPr", "del") is not None
+
+
 def _is_hidden(run: etree._Element) -> bool:
     properties = first(run, "rPr")
     vanish = first(properties, "vanish") if properties is not None else None
