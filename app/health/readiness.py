@@ -10,6 +10,7 @@ from enum import StrEnum
 import structlog
 from pydantic import BaseModel
 
+from app.parsing.converter import find_libreoffice
 from app.ports.parts import Parts
 
 log = structlog.get_logger()
@@ -28,6 +29,9 @@ class PartStatus(StrEnum):
     CONFIGURED = "configured"
     """A model that others run. It is not called here: a probe every few seconds would cost its owner money."""
     NOT_CONFIGURED = "not_configured"
+    INSTALLED = "installed"
+    """A program that some formats are read with. It is a fact about this machine, whose lack fails nothing else."""
+    NOT_INSTALLED = "not_installed"
 
 
 class Overall(StrEnum):
@@ -60,6 +64,7 @@ async def readiness(parts: Parts, *, stopping: bool) -> Readiness:
     )
     found["reranker"] = _configured(parts.reranker is not None)
     found["chat_models"] = _configured(bool(parts.chat_models.names))
+    found["libreoffice"] = PartStatus.INSTALLED if find_libreoffice() else PartStatus.NOT_INSTALLED
     return Readiness(status=_overall(found, stopping), parts=found)
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from app.core.errors import ParseFailed
 from app.parsing.confinement import ConfinementFailed, confine, die_with_parent
+from app.parsing.converter import Converter, converter_for
 from app.parsing.limits import ParseLimits
 from app.parsing.parse import parse_document
 from app.parsing.reasons import parse_failure
@@ -61,8 +62,9 @@ def _run(job_descriptor: int) -> int:
     with os.fdopen(_JOB_DESCRIPTOR, "r+b", buffering=0) as channel:
         job = Job.model_validate_json(_read_line())
         _move_into(job.scratch)
-        confine(job.limits)
-        failure = _parse(job)
+        with converter_for(job.path, job.scratch, job.limits) as convert:
+            confine(job.limits)
+            failure = _parse(job, convert)
         channel.write(json.dumps({"failed": failure}).encode() + b"\n")
     return 0
 
@@ -98,7 +100,7 @@ def _move_into(scratch: Path) -> None:
     tempfile.tempdir = str(scratch)
 
 
-def _parse(job: Job) -> dict[str, str] | None:
+def _parse(job: Job, convert: Converter) -> dict[str, str] | None:
     """Writes the document as JSON; or says why not, as code and detail."""
     source = Source(
         path=job.path,
@@ -108,6 +110,7 @@ def _parse(job: Job) -> dict[str, str] | None:
         password=job.password,
         progress=_Reporter(),
         settings=job.settings,
+        convert=convert,
     )
     try:
         document = parse_document(source)

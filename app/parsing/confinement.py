@@ -18,6 +18,7 @@ import sys
 from app.parsing.limits import ParseLimits
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_SET_SECCOMP = 22
 _PR_SET_DUMPABLE = 4
@@ -41,6 +42,18 @@ _REFUSED: dict[str, tuple[int, ...]] = {
         *(97, 268, 40, 39, 41, 51, 280, 282, 241, 219, 217, 218, 425, 279),
     ),
 }
+# What a converter may do beside that: sockets of the file system, at which it waits for others of its kind and which it
+# can't connect to anything; and replacing itself by a program, which is how it starts.
+_CONVERTER_MAY: dict[str, frozenset[int]] = {
+    "x86_64": frozenset((41, 43, 49, 50, 53, 288, 59)),  # socket accept bind listen socketpair accept4 execve
+    "aarch64": frozenset((198, 202, 200, 201, 199, 242, 221)),
+}
+_SENDMMSG = {"x86_64": 307, "aarch64": 269}
+_SOCKET = {"x86_64": 41, "aarch64": 198}
+_AF_UNIX = 1
+_CONVERTER_OPEN_FILES = 512
+_CONVERTER_LIBRARIES = 3 * 1024**3
+"""Address space that LibreOffice maps before it has read anything, most of it never touched."""
 _EPERM, _ENOSYS = 1, 38
 _RETURN_ALLOW, _RETURN_ERRNO = 0x7FFF0000, 0x00050000
 
@@ -58,6 +71,23 @@ def confine(limits: ParseLimits) -> None:
     _limit(resource.RLIMIT_AS, _address_space() + limits.memory_bytes)
     if sys.platform == "linux":
         _refuse_system_calls()
+
+
+def confine_converter(limits: ParseLimits) -> None:
+    """The limits for a process that then becomes LibreOffice. Raises `ConfinementFailed`."""
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, limits.scratch_bytes)
+    _limit(resource.RLIMIT_NOFILE, _CONVERTER_OPEN_FILES)
+    _limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + 5)
+    _limit(resource.RLIMIT_AS, _CONVERTER_LIBRARIES + limits.memory_bytes)
+    if sys.platform == "linux":
+        _refuse_system_calls(converter=True)
+
+
+def adopt_orphans() -> None:
+    """Makes this process, on Linux, the parent of descendants whose own parents ended: they want to be waited for."""
+    if sys.platform == "linux":
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with_parent(parent: int) -> None:
@@ -90,11 +120,11 @@ def _prctl(option: int, *arguments: int) -> int:
     return int(libc.prctl(option, *padded))
 
 
-def _refuse_system_calls() -> None:
+def _refuse_system_calls(*, converter: bool = False) -> None:
     machine = platform.machine()
     if machine not in _AUDIT_ARCH:
         raise ConfinementFailed(f"There is no system call filter for {machine}.")
-    program = _filter(machine)
+    program = _filter(machine, converter=converter)
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
     descriptor = ctypes.create_string_buffer(header, len(header))
@@ -104,7 +134,7 @@ def _refuse_system_calls() -> None:
         raise ConfinementFailed(f"The kernel refused a system call filter (errno {ctypes.get_errno()}).")
 
 
-def _filter(machine: str) -> bytes:
+def _filter(machine: str, *, converter: bool) -> bytes:
     """A classic BPF program over `struct seccomp_data`: nr at 0, arch at 4, low half of the first argument at 16."""
     load, jump_equal, jump_greater_equal, jump_set, give = 0x20, 0x15, 0x35, 0x45, 0x06
     refuse = (give, 0, 0, _RETURN_ERRNO | _EPERM)
@@ -116,8 +146,12 @@ def _filter(machine: str) -> bytes:
     ]
     if machine == "x86_64":  # the x32 numbers would slip past the list
         program += [(jump_greater_equal, 0, 1, 0x40000000), refuse]
-    for number in _REFUSED[machine]:
-        program += [(jump_equal, 0, 1, number), refuse]
+    for number in (*_REFUSED[machine], _SENDMMSG[machine]):
+        if not (converter and number in _CONVERTER_MAY[machine]):
+            program += [(jump_equal, 0, 1, number), refuse]
+    if converter:
+        allow = (give, 0, 0, _RETURN_ALLOW)
+        program += [(jump_equal, 0, 4, _SOCKET[machine]), (load, 0, 0, 16), (jump_equal, 0, 1, _AF_UNIX), allow, refuse]
     # glibc falls back from clone3, whose flags a filter can't see, to clone; threads are allowed, processes are not.
     program += [
         (jump_equal, 0, 1, _CLONE3),

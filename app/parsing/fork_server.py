@@ -18,6 +18,7 @@ import socket
 import sys
 
 from app.parsing.child import run
+from app.parsing.confinement import adopt_orphans
 from app.parsing.registry import registry
 
 
@@ -83,16 +84,20 @@ class ForkServer:
         self._selector.register(leash, selectors.EVENT_READ, data=pid)
 
     def _reap(self) -> None:
-        for pid in list(self._leashes):
-            ended, status, usage = os.wait4(pid, os.WNOHANG)
-            if not ended:
-                continue
-            leash = self._leashes.pop(pid)
-            with contextlib.suppress(KeyError):
-                self._selector.unregister(leash)
-            with contextlib.suppress(OSError):
-                leash.sendall(f"exit {status} {usage.ru_maxrss}\n".encode())
-            leash.close()
+        """Tells how jobs ended; the processes that a killed job left are only waited for."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+                if not pid:
+                    break
+                leash = self._leashes.pop(pid, None)
+                if leash is None:
+                    continue
+                with contextlib.suppress(KeyError):
+                    self._selector.unregister(leash)
+                with contextlib.suppress(OSError):
+                    leash.sendall(f"exit {status} {usage.ru_maxrss}\n".encode())
+                leash.close()
 
 
 def _kill_group(pid: int) -> None:
@@ -103,6 +108,7 @@ def _kill_group(pid: int) -> None:
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
+    adopt_orphans()
     registry.preload()
     gc.collect()
     gc.freeze()  # children collect only what they make, and share the rest

@@ -1,17 +1,13 @@
 """A file in, a `ParsedDocument` out, in this process. What strangers upload goes through `sandbox.parse_file`."""
 
 import dataclasses
-import tempfile
-from pathlib import Path
-
-import msoffcrypto
-from msoffcrypto.exceptions import DecryptionError, FileFormatError, InvalidKeyError, ParseError
 
 from app.parsing import media_types
 from app.parsing.archives import Declarations, check_archive
 from app.parsing.assemble import finish
 from app.parsing.detect import detect
 from app.parsing.document import ElementKind, ParsedDocument
+from app.parsing.encryption import opened
 from app.parsing.reasons import parse_failure
 from app.parsing.registry import registry
 from app.parsing.source import Source
@@ -29,13 +25,9 @@ def parse_document(source: Source) -> ParsedDocument:
     Raises `ParseFailed` with a reason code.
     """
     detected = detect(source.path, source.file_name)
-    if not detected.encrypted_office:
-        return _parse(dataclasses.replace(source, media_type=detected.media_type))
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "decrypted"
-        _decrypt_office(source, copy)
-        inner = detect(copy, source.file_name)
-        return _parse(dataclasses.replace(source, path=copy, media_type=inner.media_type))
+    with opened(source.path, detected, source.password) as path:
+        inner = detect(path, source.file_name) if detected.encrypted_office else detected
+        return _parse(dataclasses.replace(source, path=path, media_type=inner.media_type))
 
 
 def _parse(source: Source) -> ParsedDocument:
@@ -55,17 +47,3 @@ def _title(document: ParsedDocument, source: Source) -> str:
         if element.kind is ElementKind.HEADING and element.level == 1 and len(element.text) <= 200:
             return element.text
     return source.stem
-
-
-def _decrypt_office(source: Source, copy: Path) -> None:
-    if not source.password:
-        raise parse_failure("encrypted")
-    try:
-        with source.path.open("rb") as file, copy.open("wb") as plain:
-            office = msoffcrypto.OfficeFile(file)
-            office.load_key(password=source.password)
-            office.decrypt(plain)
-    except (InvalidKeyError, DecryptionError) as error:
-        raise parse_failure("encrypted", "The password given does not open it.") from error
-    except (FileFormatError, ParseError, OSError, ValueError) as error:
-        raise parse_failure("damaged") from error

@@ -11,6 +11,8 @@ REASONS: dict[str, str] = {
     "no_text": "No text was found in the file.",
     "too_complex": "The file expands to far more than its size and was refused. Split it or save it in a simpler form.",
     "out_of_memory": "The file needs more memory than one document may use. Split it into smaller files.",
+    "converter_missing": "This old format is read through LibreOffice, which is not installed here. Have it installed "
+    "(the packages libreoffice-writer and libreoffice-impress), or save the file in the current format.",
     "timed_out": "The file took longer to read than one document may take. Split it into smaller files.",
     "parser_crashed": "The program that reads this type of file broke down on it. Save it again, or in another format.",
 }

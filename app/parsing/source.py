@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from app.parsing.converter import Converter, converter_is_missing
 from app.parsing.limits import ParseLimits
 from app.parsing.settings import ParsingSettings
 
@@ -29,6 +30,7 @@ class Source:
     password: str | None = field(default=None, repr=False)
     progress: Progress = no_progress
     settings: ParsingSettings = field(default_factory=ParsingSettings)
+    convert: Converter = converter_is_missing
 
     @property
     def stem(self) -> str:

@@ -12,9 +12,12 @@ from app.adapters.redis.cache import RedisCache
 from app.core.database import Database
 from app.core.errors import EngineUnavailable
 from app.health.readiness import PartStatus, check_all
+from app.parsing.converter import find_libreoffice
 from app.ports.parts import Parts
 
-PARTS = {"database", "cache", "vector_index", "text_index", "blobs", "embedder", "reranker", "chat_models"}
+TOLD = {"reranker", "chat_models", "libreoffice"}
+"""Parts that are not asked whether they work."""
+PARTS = {"database", "cache", "vector_index", "text_index", "blobs", "embedder"} | TOLD
 
 Replace = Callable[[Parts], None]
 
@@ -55,7 +58,8 @@ async def test_ready(anonymous: httpx.AsyncClient) -> None:
     found = answer.json()
     assert found["status"] == "ready"
     assert set(found["parts"]) == PARTS
-    assert {name for name, status in found["parts"].items() if status == "ok"} == PARTS - {"reranker", "chat_models"}
+    assert {name for name, status in found["parts"].items() if status == "ok"} == PARTS - TOLD
+    assert found["parts"]["libreoffice"] == ("installed" if find_libreoffice() else "not_installed")
     assert found["parts"]["reranker"] == found["parts"]["chat_models"] == "not_configured"
 
 

@@ -98,3 +98,10 @@ def test_damaged_workbooks_say_so(parse: Parse, content: bytes) -> None:
     with pytest.raises(ParseFailed) as failed:
         parse(content, "a")
     assert failed.value.error_code == "damaged"
+
+
+@pytest.mark.parametrize("password", [None, "wrong"])
+def test_a_protected_workbook_asks_for_its_password(parse: Parse, password: str | None) -> None:
+    with pytest.raises(ParseFailed) as failed:
+        parse(xls([["a", "b"]], protected=True), "a.xls", password=password)
+    assert failed.value.error_code == "encrypted"

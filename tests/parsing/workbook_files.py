@@ -35,10 +35,16 @@ def _entry(name: str, kind: int, start: int, size: int, child: int = _FREE) -> b
     )
 
 
-def xls(rows: list[list[str | float]], *, merged: tuple[int, int, int, int] | None = None) -> bytes:
-    """One sheet, `Blatt`; `merged` is first row, last row, first column, last column from 0."""
+def xls(
+    rows: list[list[str | float]], *, merged: tuple[int, int, int, int] | None = None, protected: bool = False
+) -> bytes:
+    """One sheet, `Blatt`; `merged` is first row, last row, first column, last column from 0.
+
+    `protected` says so (FilePass, RC4) and encrypts nothing.
+    """
     name = "Blatt".encode("latin-1")
     begin = _record(0x0809, struct.pack("<HHHHII", 0x0600, 0x0005, 0, 0, 0, 0))
+    begin += _record(0x002F, struct.pack("<HHH", 1, 1, 1) + bytes(48)) if protected else b""
     bound = 4 + 8 + len(name)
     offset = len(begin) + bound + 4
     globals_ = begin + _record(0x0085, struct.pack("<IHBB", offset, 0, len(name), 0) + name) + _record(0x000A, b"")

@@ -1,0 +1,119 @@
+"""Old Office formats: what LibreOffice may do, what is said where it is missing, and real files where it is not."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import ParseFailed
+from app.parsing.converter import find_libreoffice
+from app.parsing.limits import ParseLimits
+from app.parsing.sandbox import parse_file, start_sandbox, stop_sandbox
+from tests.parsing.conftest import Parse, outline
+from tests.parsing.office_files import docx, paragraph
+from tests.parsing.slide_files import bullet, line, pptx, shape
+from tests.parsing.workbook_files import ole
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="system call filters are Linux's")
+needs_libreoffice = pytest.mark.skipif(find_libreoffice() is None, reason="LibreOffice is not installed")
+TRIES = """
+import os, socket
+from app.parsing.confinement import confine_converter
+from app.parsing.limits import ParseLimits
+here, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+confine_converter(ParseLimits())
+def refused(call, *arguments):
+    try:
+        call(*arguments)
+    except PermissionError:
+        return True
+    return False
+local = socket.socket(socket.AF_UNIX)
+local.bind("pipe")
+local.listen()
+print(
+    refused(socket.socket, socket.AF_INET), refused(socket.socket, socket.AF_INET6), refused(local.connect, "pipe"),
+    refused(here.sendmsg, [b"x"]), refused(os.fork), refused(os.setsid), refused(os.kill, os.getppid(), 0),
+    flush=True,
+)
+os.execv("/bin/echo", ["echo", "replaced"])
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+async def sandbox() -> AsyncIterator[None]:
+    await start_sandbox()
+    yield
+    await stop_sandbox()
+
+
+@pytest.mark.parametrize("stream", ["WordDocument", "PowerPoint Document"])
+def test_without_libreoffice_it_is_said_what_to_install(parse: Parse, stream: str) -> None:
+    with pytest.raises(ParseFailed) as failed:
+        parse(ole(stream, b"\xec\xa5" + bytes(2000)), "a.doc")
+    assert failed.value.error_code == "converter_missing"
+    assert "libreoffice-writer" in failed.value.detail
+
+
+@linux_only
+def test_a_converter_reaches_nobody_and_starts_nothing_beside_itself(tmp_path: Path) -> None:
+    home = str(Path(__file__).resolve().parents[2])
+    tried = subprocess.run(
+        [sys.executable, "-c", TRIES], cwd=tmp_path, env={"PYTHONPATH": home}, capture_output=True, check=True
+    )
+    assert tried.stdout.decode().split() == ["True"] * 7 + ["replaced"]
+
+
+def old(content: bytes, new_format: str, old_format: str, folder: Path) -> Path:
+    """A file of today saved in the old format, by LibreOffice itself."""
+    (folder / f"made.{new_format}").write_bytes(content)
+    command = [str(find_libreoffice()), f"-env:UserInstallation={(folder / 'profile').as_uri()}", "--headless"]
+    command += ["--convert-to", old_format, "--outdir", str(folder / "out"), str(folder / f"made.{new_format}")]
+    for _ in range(2):  # the first start may only set up the profile
+        subprocess.run(command, capture_output=True, check=False)
+    return folder / "out" / f"made.{old_format}"
+
+
+@needs_libreoffice
+async def test_old_documents_are_read_through_libreoffice(tmp_path: Path) -> None:
+    heading = '<w:style w:type="paragraph" w:styleId="h"><w:name w:val="heading 1"/></w:style>'
+    body = paragraph("第一章", '<w:pStyle w:val="h"/>') + paragraph("Text 中文")
+    path = old(docx(body, styles=heading), "docx", "doc", tmp_path)
+    document = await parse_file(path, file_name="a.doc")
+    assert outline(document) == [("heading", 1, "第一章"), ("paragraph", 0, "Text 中文")]
+    assert (document.media_type, document.parser) == ("application/msword", "docx 1, libreoffice")
+
+
+@needs_libreoffice
+async def test_old_presentations_are_read_through_libreoffice(tmp_path: Path) -> None:
+    title = shape(line("标题"), placeholder='type="title"', at=(50, 20, 600, 60))
+    slides = pptx(title + shape(bullet("one"), bullet("two", 1), at=(50, 100, 400, 300)))
+    document = await parse_file(old(slides, "pptx", "ppt", tmp_path), file_name="a.ppt")
+    assert [element.text for element in document.elements] == ["标题", "one", "two"]
+    assert (document.page_count, document.parser) == (1, "pptx 1, libreoffice")
+
+
+@needs_libreoffice
+async def test_what_libreoffice_cannot_read_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "upload"
+    path.write_bytes(ole("WordDocument", b"\xec\xa5" + bytes(2000)))
+    with pytest.raises(ParseFailed) as failed:
+        await parse_file(path, file_name="a.doc")
+    assert failed.value.error_code in {"damaged", "no_text"}
+
+
+@needs_libreoffice
+async def test_a_conversion_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    path = old(docx(paragraph("Text")), "docx", "doc", tmp_path)
+    with pytest.raises(ParseFailed) as failed:
+        await parse_file(path, file_name="a.doc", limits=ParseLimits(wall_seconds=0.2))
+    assert failed.value.error_code == "timed_out"
+    assert _running(b"office-profile") == []
+
+
+def _running(word: bytes) -> list[str]:
+    """Processes that were started with this word and have not ended."""
+    lines = {path.parent.name: path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()}
+    return [pid for pid, command in lines.items() if word in command]
