@@ -160,8 +160,8 @@ def test_notes_follow_their_slide_and_what_is_left_out_is_said(parse: Parse) -> 
     )
     assert outline(document) == [("paragraph", 0, "Shown"), ("footnote", 0, "说给听众")]
     assert document.warnings == [
-        "Slide 3 is damaged and was left out.",
         "Slide 2 holds pictures only; no text was read from them.",
+        "Slide 3 is damaged and was left out.",
     ]
     assert document.page_count == 3
 

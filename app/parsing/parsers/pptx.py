@@ -55,7 +55,6 @@ class PptxParser:
 @dataclass(slots=True)
 class _Slide:
     number: int
-    part: str
     root: etree._Element
     relations: dict[str, Relation]
     shapes: list[Shape]
@@ -76,16 +75,23 @@ class _Deck:
     _cells: int = 0
 
     def read(self) -> None:
-        slides = list(self._slides())
-        if not slides:
-            raise parse_failure("damaged")
-        running = _repeated(slides)
-        for slide in slides:
+        """Slides are opened twice and held one at a time: what repeats on them is known only at the end."""
+        listed = self._listed()
+        running = self._running_lines(listed)
+        found = False
+        for number, part in enumerate(listed, start=1):
+            slide = self._slide(number, part)
+            if slide is None:
+                self.warnings.append(f"Slide {number} is damaged and was left out.")
+                continue
+            found = True
             self._read_slide(slide, running)
-            self.source.progress(slide.number, self.pages)
+            self.source.progress(number, self.pages)
+        if not found:
+            raise parse_failure("damaged")
 
-    def _slides(self) -> Iterator[_Slide]:
-        """In the order of the show. A slide that is missing or broken is left out, with a warning."""
+    def _listed(self) -> list[str]:
+        """Names of the slides' parts in the order of the show, empty where one is missing."""
         main = self.package.main_part("ppt/presentation.xml")
         listed = first(self.package.root(main), "sldIdLst")
         relations = self.package.relations(main)
@@ -93,19 +99,27 @@ class _Deck:
         self.pages = len(identities)
         if self.pages > self.source.limits.pages:
             raise parse_failure("too_complex", f"It has {self.pages} slides.")
-        for number, identity in enumerate(identities, start=1):
-            part = relations[identity].target if identity in relations else None
-            root = self.package.optional(part)
-            tree = first(root, "cSld", "spTree")
-            if part is None or root is None or tree is None:
-                self.warnings.append(f"Slide {number} is damaged and was left out.")
-                continue
-            own = self.package.relations(part)
-            layout = next((found.target for found in own.values() if found.kind == "slideLayout"), "")
-            base, master = self._base(layout)
-            above, _ = self._base(master)
-            inherited = Inherited(base, above)
-            yield _Slide(number, part, root, own, list(shapes(tree)), inherited, self._styles.get(master))
+        return [relations[identity].target if identity in relations else "" for identity in identities]
+
+    def _slide(self, number: int, part: str) -> _Slide | None:
+        root = self.package.optional(part)
+        tree = first(root, "cSld", "spTree")
+        if root is None or tree is None:
+            return None
+        relations = self.package.relations(part)
+        layout = next((found.target for found in relations.values() if found.kind == "slideLayout"), "")
+        base, master = self._base(layout)
+        above, _ = self._base(master)
+        return _Slide(number, root, relations, list(shapes(tree)), Inherited(base, above), self._styles.get(master))
+
+    def _running_lines(self, listed: list[str]) -> frozenset[str]:
+        """Lines that stand in the footer, header or date of more than one slide. What stands there once was meant."""
+        seen: Counter[str] = Counter()
+        for part in listed:
+            tree = first(self.package.optional(part), "cSld", "spTree")
+            placed = [shape for shape in shapes(tree) if shape.placeholder in _RUNNING] if tree is not None else []
+            seen.update({line for shape in placed for line in body_lines(first(shape.node, "txBody")).splitlines()})
+        return frozenset(line for line, count in seen.items() if count > 1)
 
     def _base(self, part: str) -> tuple[list[Shape], str]:
         """Placeholders of a layout or master, and the name of a layout's master; read once each."""
@@ -226,12 +240,3 @@ def _list_styles(slide: _Slide, shape: Shape, bases: list[Shape]) -> list[etree.
     found = [first(base.node, "txBody", "lstStyle") for base in bases]
     found.append(first(slide.text_styles, named))
     return [style for style in found if style is not None]
-
-
-def _repeated(slides: list[_Slide]) -> frozenset[str]:
-    """Lines that stand in the footer, header or date of more than one slide. What stands there once was meant."""
-    seen: Counter[str] = Counter()
-    for slide in slides:
-        bodies = (first(shape.node, "txBody") for shape in slide.shapes if shape.placeholder in _RUNNING)
-        seen.update({line for body in bodies for line in body_lines(body).splitlines()})
-    return frozenset(line for line, count in seen.items() if count > 1)

@@ -237,6 +237,8 @@ class _Reader:
 
     def _flush(self) -> None:
         """What was gathered, decoded in the font that holds until here."""
+        if not (self._units or self._bytes):
+            return
         text = joined_units(self._units) if self._units else ""
         if self._bytes:
             text += self._encodings.decode(bytes(self._bytes), self._state.font)
