@@ -199,3 +199,11 @@ def test_a_text_part_that_is_a_file_is_attached(parse: Parse) -> None:
     document = parse(bytes(message), "a.eml")
     assert "many lines" not in document.text
     assert document.elements[-1].text == "run.log (text/plain, 1 KB)"
+
+
+def test_saved_pages_are_read_without_what_they_only_show(parse: Parse) -> None:
+    page = "Content-Type: text/html\n\n<h1>Title</h1><p>Text</p>\n"
+    style = "Content-Type: text/css\nContent-Location: a.css\n\np { color: red }\n"
+    head = 'From: <Saved by Blink>\nMIME-Version: 1.0\nContent-Type: multipart/related; boundary="b"\n\n'
+    document = parse(f"{head}--b\n{page}\n--b\n{style}\n--b--\n", "page.mhtml")
+    assert [element.text for element in document.elements][1:] == ["Title", "Text"]

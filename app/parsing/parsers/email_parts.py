@@ -10,6 +10,7 @@ from email.utils import collapse_rfc2231_value
 
 from app.parsing.encoding import DecodedText, decode
 
+_READ = frozenset(("text/plain", "text/html", "application/xhtml+xml", "text/markdown"))
 _MAX_HEADER = 100_000
 _ENCODED_WORD = re.compile(r"=\?([\w*.:-]{1,60})\?([bqBQ])\?([^?\s]*)\?=")
 
@@ -91,10 +92,10 @@ def file_name(part: Message) -> str:
 
 
 def is_attachment(part: Message) -> bool:
-    """Whether a part is a file of its own rather than text to be read: it says so, or it is named, or it is no text."""
+    """Whether a part is a file of its own rather than text to be read: it says so, is named, or is no such text."""
     if part.get_content_disposition() == "attachment":
         return True
-    return part.get_content_maintype() != "text" or bool(file_name(part))
+    return part.get_content_type() not in _READ or bool(file_name(part))
 
 
 def bodies(message: Message) -> Iterator[Message]:
@@ -110,7 +111,8 @@ def bodies(message: Message) -> Iterator[Message]:
         if best is not None:
             yield from bodies(best)
     else:
-        for part in parts(message):
+        # Of related parts the first is the root, the others what it shows: pictures, style sheets (RFC 2387).
+        for part in parts(message)[: 1 if kind == "multipart/related" else None]:
             yield from bodies(part)
 
 

@@ -4,6 +4,7 @@ Deleted text stands apart in `text:tracked-changes` and is never reached; insert
 stand in `styles.xml` and are not read. The walk is bounded in depth, as lxml bounds the depth of a document.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -23,6 +24,7 @@ _TRANSPARENT = frozenset(
 _LEFT_OUT = frozenset(
     ("annotation", "annotation-end", "tracked-changes", "ruby-text", "note-citation", "desc", "title")
 )
+_WHITE_SPACE = re.compile(r"[ \t\r\n]+")
 _MAX_REPEATS = 1000
 
 
@@ -133,9 +135,7 @@ class _Pieces:
 
 
 def _collapsed(text: str | None) -> str:
-    if not text:
-        return ""
-    return " ".join(text.replace("\n", " ").replace("\t", " ").replace("\r", " ").split(" ")) if text.strip() else " "
+    return _WHITE_SPACE.sub(" ", text) if text else ""
 
 
 def container_lines(container: etree._Element | None, styles: OdfStyles) -> Iterator[str]:
