@@ -3,7 +3,6 @@
 Read directly: the libraries there are give plain text alone, and know code pages by document and not by font.
 """
 
-from copy import copy
 from dataclasses import dataclass, field
 
 from app.parsing.document import ElementKind, ParsedDocument
@@ -95,7 +94,7 @@ class _Reader:
         if len(self._stack) >= _MAX_DEPTH:
             raise parse_failure("too_complex", "Its groups are nested too deeply.")
         self._stack.append(self._state)
-        self._state = copy(self._state)
+        self._state = self._state.inherited()
         self._opened, self._starred, self._to_skip = True, False, 0
 
     def _close(self) -> None:

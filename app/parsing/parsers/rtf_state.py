@@ -16,6 +16,19 @@ class State:
     list_level: int | None = None
     in_table: bool = False
 
+    def inherited(self) -> "State":
+        """A copy for a group; `copy.copy` takes ten times as long, and files have a group for every few words."""
+        return State(
+            self.target,
+            self.font,
+            self.hidden,
+            self.fallback_length,
+            self.style,
+            self.outline,
+            self.list_level,
+            self.in_table,
+        )
+
     def apply(self, name: str, number: int | None) -> bool:
         """Whether the control word was a property; then it holds from here."""
         value = number or 0
