@@ -8,6 +8,7 @@ import pytest
 from app.parsing.document import Element, ElementKind, ParsedDocument
 from app.parsing.limits import ParseLimits
 from app.parsing.parse import parse_document
+from app.parsing.settings import ParsingSettings
 from app.parsing.source import Source
 
 Parse = Callable[..., ParsedDocument]
@@ -18,11 +19,17 @@ def parse(tmp_path: Path) -> Parse:
     """Parses content under a name, in this process."""
 
     def parse_content(
-        content: bytes | str, name: str, *, limits: ParseLimits | None = None, password: str | None = None
+        content: bytes | str,
+        name: str,
+        *,
+        limits: ParseLimits | None = None,
+        password: str | None = None,
+        settings: ParsingSettings | None = None,
     ) -> ParsedDocument:
         path = tmp_path / "content"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return parse_document(Source(path, name, "", limits or ParseLimits(), password))
+        source = Source(path, name, "", limits or ParseLimits(), password, settings=settings or ParsingSettings())
+        return parse_document(source)
 
     return parse_content
 

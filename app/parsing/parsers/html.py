@@ -96,14 +96,24 @@ class HtmlParser:
         walker = _Walker(max_cells=source.limits.cells)
         if tree.body is not None:
             walker.walk(tree.body)
+        elements = walker.elements
+        if source.settings.html_content == "main":
+            elements, left_out = _main_elements(text, elements)
+            warnings += left_out
         return ParsedDocument(
             media_type=source.media_type,
             parser="selectolax",
             title=title.text() if title else "",
-            elements=walker.elements,
+            elements=elements,
             metadata={**_metadata(tree), "encoding": encoding},
             warnings=warnings,
         )
+
+
+def _main_elements(page: str, elements: list[Element]) -> tuple[list[Element], list[str]]:
+    from app.parsing.parsers.html_main import main_elements  # noqa: PLC0415 - 0.7 s and 20 MB for who asks for it
+
+    return main_elements(page, elements)
 
 
 def html_elements(fragment: str, *, max_cells: int = 1_000_000) -> list[Element]:
