@@ -1,12 +1,13 @@
 """Old Office formats through LibreOffice, in a process that is as confined as the parser and can start nothing else.
 
 A confined parser can't start a program. So before it gives that up, it forks a process that waits at a pipe: a request
-makes it confine itself, in its own way, and become LibreOffice. It is of the parser's process group, and dies with it.
+makes it start LibreOffice, confined in a way of its own. Both are of the parser's process group, and die with it.
 """
 
 import os
 import shutil
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ _INPUT = "to-convert"
 _PROFILE = "office-profile"
 _AGAIN = 81
 """How LibreOffice ends when it only set its profile up and wants to be started again."""
+_SIGNALLED = 128
 # No macros, no active content, no links followed: what a stranger's file may ask for beside being shown.
 _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
@@ -101,7 +103,7 @@ class WaitingConverter:
         pid = os.fork()
         if pid == 0:
             os.close(request)
-            _wait_and_become(receiver, parent, program, scratch, limits)
+            _wait_and_convert(receiver, parent, program, scratch, limits)
         os.close(receiver)
         return cls(scratch, pid, request)
 
@@ -127,25 +129,49 @@ class WaitingConverter:
         self._request = -1
 
 
-def _wait_and_become(receiver: int, parent: int, program: Path, scratch: Path, limits: ParseLimits) -> NoReturn:
-    """In the forked process: never returns into the parser's stack."""
+def _wait_and_convert(receiver: int, parent: int, program: Path, scratch: Path, limits: ParseLimits) -> NoReturn:
+    """In the forked process, which ends as LibreOffice did, by exit status; signals as 128 and more."""
+    status = 0
     try:
         die_with_parent(parent)
         request = os.read(receiver, 4096).decode().split()
         os.close(receiver)
         if len(request) == 2 and request[1] in _FORMATS:
-            _become(program, scratch, *request, limits)
+            given, target = request
+            _write_profile(scratch)
+            status = _run(program, scratch, given, target, limits)
+            if status == _AGAIN:
+                status = _run(program, scratch, given, target, limits)
     finally:
-        traceback.print_exc()
-        os._exit(0)
+        if sys.exc_info()[0] is not None:
+            traceback.print_exc()
+        os._exit(status)
+
+
+def _write_profile(scratch: Path) -> None:
+    folder = scratch / _PROFILE / "user"
+    folder.mkdir(parents=True)
+    (folder / "registrymodifications.xcu").write_text(_SETTINGS, encoding="utf-8")
+
+
+def _run(program: Path, scratch: Path, given: str, target: str, limits: ParseLimits) -> int:
+    parent = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            die_with_parent(parent)
+            _become(program, scratch, given, target, limits)
+        finally:
+            traceback.print_exc()
+            os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    return _SIGNALLED + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def _become(program: Path, scratch: Path, given: str, target: str, limits: ParseLimits) -> NoReturn:
-    profile = scratch / _PROFILE
-    (profile / "user").mkdir(parents=True)
-    (profile / "user" / "registrymodifications.xcu").write_text(_SETTINGS, encoding="utf-8")
+    profile = (scratch / _PROFILE).as_uri()
     arguments = [
-        *(str(program), f"-env:UserInstallation={profile.as_uri()}", "--headless", "--norestore", "--nolockcheck"),
+        *(str(program), f"-env:UserInstallation={profile}", "--headless", "--norestore", "--nolockcheck"),
         *("--nodefault", "--nologo", "--nofirststartwizard", "--convert-to", target),
         *("--outdir", str(scratch / _OUTPUT), str(scratch / given)),
     ]
@@ -160,5 +186,8 @@ def _become(program: Path, scratch: Path, given: str, target: str, limits: Parse
 def _reason(status: int) -> str:
     """Why LibreOffice ended without a file."""
     if os.WIFSIGNALED(status):
-        return "timed_out" if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "parser_crashed"
-    return "damaged"
+        return "parser_crashed"
+    ended = os.WEXITSTATUS(status) - _SIGNALLED
+    if ended in (signal.SIGXCPU, signal.SIGKILL):
+        return "timed_out"
+    return "parser_crashed" if ended > 0 else "damaged"

@@ -29,6 +29,14 @@ def open_document(
     )
 
 
+def flat_document(kind: str, body: str) -> str:
+    """The same as one XML file."""
+    mimetype = f'office:mimetype="application/vnd.oasis.opendocument.{kind}" office:version="1.3"'
+    content = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    root = f"<office:document {_NAMESPACES} {mimetype}>{content}</office:document>"
+    return f"<?xml version='1.0' encoding='UTF-8'?>\n{root}"
+
+
 def paragraph(text: str, style: str = "") -> str:
     return f'<text:p text:style-name="{style}">{text}</text:p>'
 

@@ -2,7 +2,6 @@
 
 import base64
 from email.message import EmailMessage
-from email.mime.text import MIMEText
 
 import pytest
 
@@ -192,10 +191,7 @@ def test_a_text_part_that_is_a_file_is_attached(parse: Parse) -> None:
     message = EmailMessage()
     message["Subject"] = "log"
     message.set_content("see the log")
-    log = MIMEText("many lines")
-    log.add_header("Content-Disposition", "attachment", filename="run.log")
-    message.make_mixed()
-    message.attach(log)
+    message.add_attachment("many lines", filename="run.log")
     document = parse(bytes(message), "a.eml")
     assert "many lines" not in document.text
     assert document.elements[-1].text == "run.log (text/plain, 1 KB)"

@@ -12,8 +12,7 @@ from app.parsing.converter import find_libreoffice
 from app.parsing.limits import ParseLimits
 from app.parsing.sandbox import parse_file, start_sandbox, stop_sandbox
 from tests.parsing.conftest import Parse, outline
-from tests.parsing.office_files import docx, paragraph
-from tests.parsing.slide_files import bullet, line, pptx, shape
+from tests.parsing.open_document_files import cell, flat_document, paragraph, row, table
 from tests.parsing.workbook_files import ole
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="system call filters are Linux's")
@@ -66,32 +65,41 @@ def test_a_converter_reaches_nobody_and_starts_nothing_beside_itself(tmp_path: P
     assert tried.stdout.decode().split() == ["True"] * 7 + ["replaced"]
 
 
-def old(content: bytes, new_format: str, old_format: str, folder: Path) -> Path:
-    """A file of today saved in the old format, by LibreOffice itself."""
-    (folder / f"made.{new_format}").write_bytes(content)
+def old(kind: str, body: str, wanted: str, folder: Path) -> Path:
+    """A flat OpenDocument file saved in the old format, by LibreOffice itself."""
+    source = folder / f"made.fod{kind[0]}"
+    source.write_text(flat_document(kind, body), encoding="utf-8")
     command = [str(find_libreoffice()), f"-env:UserInstallation={(folder / 'profile').as_uri()}", "--headless"]
-    command += ["--convert-to", old_format, "--outdir", str(folder / "out"), str(folder / f"made.{new_format}")]
+    command += ["--convert-to", wanted, "--outdir", str(folder / "out"), str(source)]
     for _ in range(2):  # the first start may only set up the profile
         subprocess.run(command, capture_output=True, check=False)
-    return folder / "out" / f"made.{old_format}"
+    return folder / "out" / f"made.{wanted}"
 
 
 @needs_libreoffice
 async def test_old_documents_are_read_through_libreoffice(tmp_path: Path) -> None:
-    heading = '<w:style w:type="paragraph" w:styleId="h"><w:name w:val="heading 1"/></w:style>'
-    body = paragraph("第一章", '<w:pStyle w:val="h"/>') + paragraph("Text 中文")
-    path = old(docx(body, styles=heading), "docx", "doc", tmp_path)
-    document = await parse_file(path, file_name="a.doc")
-    assert outline(document) == [("heading", 1, "第一章"), ("paragraph", 0, "Text 中文")]
+    columns = '<table:table-column table:number-columns-repeated="2"/>'
+    cells = columns + row(cell("a"), cell("b")) + row(cell("1"), cell("2"))
+    body = '<text:h text:outline-level="1">第一章</text:h>' + paragraph("Text 中文") + table(cells)
+    document = await parse_file(old("text", body, "doc", tmp_path), file_name="a.doc")
+    assert outline(document) == [
+        ("heading", 1, "第一章"),
+        ("paragraph", 0, "Text 中文"),
+        ("table", 0, "| a | b |\n| --- | --- |\n| 1 | 2 |"),
+    ]
     assert (document.media_type, document.parser) == ("application/msword", "docx 1, libreoffice")
 
 
 @needs_libreoffice
 async def test_old_presentations_are_read_through_libreoffice(tmp_path: Path) -> None:
-    title = shape(line("标题"), placeholder='type="title"', at=(50, 20, 600, 60))
-    slides = pptx(title + shape(bullet("one"), bullet("two", 1), at=(50, 100, 400, 300)))
-    document = await parse_file(old(slides, "pptx", "ppt", tmp_path), file_name="a.ppt")
-    assert [element.text for element in document.elements] == ["标题", "one", "two"]
+    def frame(role: str, text: str, top: int) -> str:
+        place = f'svg:x="2cm" svg:y="{top}cm" svg:width="20cm" svg:height="3cm"'
+        return f'<draw:frame presentation:class="{role}" {place}><draw:text-box>{text}</draw:text-box></draw:frame>'
+
+    item = f"<text:list><text:list-item>{paragraph('one')}</text:list-item></text:list>"
+    page = f"<draw:page>{frame('title', paragraph('标题'), 1)}{frame('outline', item, 6)}</draw:page>"
+    document = await parse_file(old("presentation", page, "ppt", tmp_path), file_name="a.ppt")
+    assert [element.text for element in document.elements] == ["标题", "one"]
     assert (document.page_count, document.parser) == (1, "pptx 1, libreoffice")
 
 
@@ -106,7 +114,7 @@ async def test_what_libreoffice_cannot_read_is_damaged(tmp_path: Path) -> None:
 
 @needs_libreoffice
 async def test_a_conversion_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    path = old(docx(paragraph("Text")), "docx", "doc", tmp_path)
+    path = old("text", paragraph("Text"), "doc", tmp_path)
     with pytest.raises(ParseFailed) as failed:
         await parse_file(path, file_name="a.doc", limits=ParseLimits(wall_seconds=0.2))
     assert failed.value.error_code == "timed_out"

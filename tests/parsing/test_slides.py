@@ -212,8 +212,8 @@ def test_cards_are_read_card_by_card_and_rows_row_by_row() -> None:
     assert in_reading_order(list(cards), cards.get) == ["h1", "t1", "h2", "t2"]
     rows = {"v1": box(110, 0), "v2": box(110, 80), "l2": box(0, 80), "l1": box(0, 0)}
     assert in_reading_order(list(rows), rows.get) == ["l1", "v1", "l2", "v2"]
-    over = {"b": box(10, 5), "a": box(0, 0)}
-    assert in_reading_order(list(over), over.get) == ["a", "b"]
+    over = {"c": box(150, 0), "b": box(80, 5), "a": box(0, 1), "below": box(0, 15)}
+    assert in_reading_order(list(over), over.get) == ["a", "b", "c", "below"]
 
 
 def test_a_table_of_a_slide_counts_its_cells(parse: Parse) -> None:

@@ -5,6 +5,7 @@ are not filled: calamine does not tell them in this format.
 """
 
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from lxml import etree
@@ -50,7 +51,8 @@ class _Extent:
         self._row = self._rows = self._column = self._columns = self._row_repeat = 0
         self._row_is_filled = False
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
+    def start(self, tag: str | bytes, attrib: Mapping[str | bytes, str | bytes]) -> None:
+        attributes = {str(name): str(value) for name, value in attrib.items()}
         if tag == _TABLE + "table":
             self._row = self._rows = self._columns = 0
         elif tag == _TABLE + "table-row":
@@ -62,13 +64,19 @@ class _Extent:
                 self._row_is_filled = True
                 self._columns = max(self._columns, self._column)
 
-    def end(self, tag: str) -> None:
+    def end(self, tag: str | bytes) -> None:
         if tag == _TABLE + "table-row":
             self._row += self._row_repeat
             if self._row_is_filled:
                 self._rows = self._row
         elif tag == _TABLE + "table":
             self.cells += self._rows * self._columns
+
+    def data(self, data: str | bytes) -> None:
+        """Text, which lxml brings in pieces."""
+
+    def comment(self, text: str | bytes) -> None:
+        """Comments, which lxml brings too."""
 
     def close(self) -> None:
         """Called by lxml at the end of the document."""

@@ -34,7 +34,7 @@ def _cut(placed: list[tuple[BoundingBox, T]], depth: int) -> list[tuple[Bounding
     across = _gaps([(box.left, box.right) for box, _ in placed])
     widest_down, widest_across = max(map(_width, down), default=0.0), max(map(_width, across), default=0.0)
     if depth >= _MAX_DEPTH or not (down or across):
-        return sorted(placed, key=lambda entry: (entry[0].top, entry[0].left))
+        return _by_rows(placed)
     vertical = widest_across > widest_down
     widest = widest_across if vertical else widest_down
     cuts = [(start + end) / 2 for start, end in (across if vertical else down) if end - start >= widest / 2]
@@ -44,8 +44,20 @@ def _cut(placed: list[tuple[BoundingBox, T]], depth: int) -> list[tuple[Bounding
         middle = (box.left + box.right) / 2 if vertical else (box.top + box.bottom) / 2
         parts[sum(middle > cut for cut in cuts)].append(entry)
     if max(map(len, parts)) == len(placed):
-        return sorted(placed, key=lambda entry: (entry[0].top, entry[0].left))
+        return _by_rows(placed)
     return [entry for part in parts for entry in _cut(part, depth + 1)]
+
+
+def _by_rows(placed: list[tuple[BoundingBox, T]]) -> list[tuple[BoundingBox, T]]:
+    """For what overlaps: from top to bottom, and from left to right what stands beside one another."""
+    rows: list[list[tuple[BoundingBox, T]]] = []
+    for entry in sorted(placed, key=lambda entry: entry[0].top):
+        first = rows[-1][0][0] if rows else None
+        if first is not None and entry[0].top < (first.top + first.bottom) / 2:
+            rows[-1].append(entry)
+        else:
+            rows.append([entry])
+    return [entry for row in rows for entry in sorted(row, key=lambda entry: entry[0].left)]
 
 
 def _gaps(intervals: list[_Interval]) -> list[_Interval]:

@@ -6,6 +6,7 @@ Merged cells are not filled: calamine does not tell them in this format.
 import io
 import zipfile
 from pathlib import Path
+from typing import IO, cast
 
 from app.parsing.archives import UNREADABLE
 from app.parsing.document import ParsedDocument
@@ -32,14 +33,14 @@ def laid_out_cells(path: Path) -> int:
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
                 if name.startswith("xl/worksheets/") and name.endswith(".bin"):
-                    with io.BufferedReader(archive.open(name), _BUFFER) as stream:  # type: ignore[type-var]  # reads
-                        total += _extent(stream)
+                    with archive.open(name) as member:
+                        total += _extent(io.BufferedReader(cast(io.RawIOBase, member), _BUFFER))
     except UNREADABLE as error:
         raise parse_failure("damaged") from error
     return total
 
 
-def _extent(stream: io.BufferedReader) -> int:
+def _extent(stream: IO[bytes]) -> int:
     """Rows and columns between the first and the last cell of a sheet's records (MS-XLSB 2.1.4)."""
     first_row = last_row = row = -1
     left, right = 1 << 14, -1
@@ -56,7 +57,7 @@ def _extent(stream: io.BufferedReader) -> int:
     return (last_row - first_row + 1) * (right - left + 1) if right >= 0 else 0
 
 
-def _variable(stream: io.BufferedReader, longest: int) -> int | None:
+def _variable(stream: IO[bytes], longest: int) -> int | None:
     """A number of seven bits a byte, the lowest first; None at the end. Record types keep their high bits."""
     value = 0
     for position in range(longest):
