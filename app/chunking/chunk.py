@@ -1,5 +1,6 @@
 """What a chunker makes of a parsed document."""
 
+import hashlib
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -42,6 +43,12 @@ class DraftChunk(BaseModel):
     """Offsets in `ParsedDocument.text`."""
     token_count: int = 0
     """Tokens of `embedded_text` by the embedding model, special tokens left out."""
+    level: int = 0
+    """0: it is embedded and searched. Above: it is only read, in place of what was found of its children."""
+    parent: int | None = None
+    """Ordinal of the chunk of a higher level that holds its text and its neighbours'."""
+    always_read: bool = False
+    """Of a parent: it is read wherever one of its children is found, however few of them are."""
 
     def embedded_text(self, title: str) -> str:
         return embedded_text(title, self.heading_path, self.text)
@@ -55,6 +62,11 @@ def page_at(page: int | None, page_starts: Sequence[tuple[int, int]], offset: in
 def embedded_text(title: str, heading_path: Sequence[str], text: str) -> str:
     """What is embedded and tokenized: title and heading path as a first line, then the text."""
     return context_line(title, heading_path) + text
+
+
+def text_hash(text: str) -> bytes:
+    """SHA-256 of an embedded text: what its vector is cached under."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def context_line(title: str, heading_path: Sequence[str]) -> str:

@@ -14,8 +14,18 @@ SEPARATOR_TOKENS = 1
 
 
 def pack(pieces: Sequence[Piece], text: str, room: int, sizes: ChunkSizes, tokens: TokenCounter) -> list[list[Piece]]:
+    """Groups of pieces as `grouped` makes them, each beginning with the end of the one before, as the sizes say."""
+    groups = grouped(pieces, room, min(sizes.target_tokens, room))
+    return [
+        _with_overlap(groups[number - 1], group, text, min(sizes.overlap_tokens, room - _cost(group)), tokens)
+        if number
+        else group
+        for number, group in enumerate(groups)
+    ]
+
+
+def grouped(pieces: Sequence[Piece], room: int, target: int) -> list[list[Piece]]:
     """Groups of pieces, in order, of at most `room` tokens each; every piece is in one, and none is empty."""
-    target = min(sizes.target_tokens, room)
     groups: list[list[Piece]] = []
     run: list[Piece] = []
     for piece in pieces:
@@ -26,12 +36,7 @@ def pack(pieces: Sequence[Piece], text: str, room: int, sizes: ChunkSizes, token
         else:
             run.append(piece)
     groups += _pack_run(run, room, target)
-    return [
-        _with_overlap(groups[number - 1], group, text, min(sizes.overlap_tokens, room - _cost(group)), tokens)
-        if number
-        else group
-        for number, group in enumerate(groups)
-    ]
+    return groups
 
 
 def _cost(pieces: Sequence[Piece]) -> int:

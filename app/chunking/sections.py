@@ -49,28 +49,43 @@ def merged(found: Sequence[Section], small: int, size: Callable[[Section], int])
     return groups
 
 
+@dataclass(slots=True)
+class HeadingPath:
+    """The headings that what is read next stands under, highest first, as indexes of elements."""
+
+    path: list[int] = field(default_factory=list)
+    _levels: list[int] = field(default_factory=list)
+
+    def enter(self, index: int, heading: Element) -> None:
+        """A heading closes those of its level and below."""
+        level = _level(heading)
+        while self._levels and self._levels[-1] >= level:
+            self._levels.pop()
+            self.path.pop()
+        self._levels.append(level)
+        self.path.append(index)
+
+
 def _by_heading(elements: Sequence[Element]) -> list[Section]:
     found: list[Section] = []
-    path: list[int] = []
+    headings = HeadingPath()
     is_open = False
     for index, element in enumerate(elements):
-        if _is_blank(element):
+        if is_blank(element):
             continue
         is_heading = element.kind is ElementKind.HEADING
         if is_heading:
-            while path and _level(elements[path[-1]]) >= _level(element):
-                path.pop()
-            path.append(index)
+            headings.enter(index, element)
             is_open = False
         if not is_heading or len(element.text.encode()) > HEADING_BYTES:
             if not is_open:
-                found.append(Section(tuple(path)))
+                found.append(Section(tuple(headings.path)))
                 is_open = True
             found[-1].members.append(index)
     return found
 
 
-def _is_blank(element: Element) -> bool:
+def is_blank(element: Element) -> bool:
     if element.table is not None:
         return not any(cell.strip() for row in element.table.rows for cell in row)
     return not element.text.strip()

@@ -56,8 +56,21 @@ def _ends(pattern: re.Pattern[str]) -> Boundaries:
     return lambda text: (match.end() for match in pattern.finditer(text))
 
 
+def at(separator: str) -> Boundaries:
+    """After each place where a separator stands, taken literally."""
+
+    def ends(text: str) -> Iterator[int]:
+        found = text.find(separator)
+        while found >= 0:
+            yield found + len(separator)
+            found = text.find(separator, found + len(separator))
+
+    return ends
+
+
 TEXT_LEVELS: Sequence[Boundaries] = (sentence_ends, _ends(_CLAUSE_END))
 CODE_LEVELS: Sequence[Boundaries] = (_ends(_BLANK_LINES), _ends(_LINE_END))
+LINE_LEVELS: Sequence[Boundaries] = (_ends(_BLANK_LINES), _ends(_LINE_END), *TEXT_LEVELS)
 
 
 def fits(text: str, room: int, tokens: TokenCounter) -> int | None:

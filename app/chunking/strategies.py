@@ -3,20 +3,27 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from app.chunking import structure
+from app.chunking import families, recursive, semantic, structure
 from app.chunking.chunk import DraftChunk
-from app.chunking.sizes import ChunkSizes
+from app.chunking.options import ChunkingOptions
 from app.parsing.document import ParsedDocument
-from app.ports.embedder import TokenCounter
+from app.ports.embedder import Embed, TokenCounter
 
 
 class ChunkingStrategy(Protocol):
     def __call__(
-        self, document: ParsedDocument, sizes: ChunkSizes, tokens: TokenCounter, title: str
+        self, document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str, embed: Embed, /
     ) -> list[DraftChunk]:
-        """Pure and deterministic. Raises `InvalidInput` where nothing can be made that the model reads whole."""
+        """Deterministic; what is searched first, in document order, then parents by level.
+
+        Raises `InvalidInput` where nothing can be made that the model reads whole, and what `embed` raises.
+        """
 
 
 STRATEGIES: Mapping[str, ChunkingStrategy] = {
     "structure": structure.chunk,
+    "recursive": recursive.chunk,
+    "semantic": semantic.chunk,
+    "parent_child": families.parent_child,
+    "hierarchical": families.hierarchical,
 }

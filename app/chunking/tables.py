@@ -1,4 +1,4 @@
-"""Tables as Markdown, whole where they fit, else by rows, each part with caption and header. Pure, in linear time."""
+"""Tables as text: whole where they fit, else by rows, each part with caption and names. Pure, in linear time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,18 +6,15 @@ from itertools import zip_longest
 
 from app.chunking.chunk import cut
 from app.chunking.splitting import fits, split
+from app.chunking.table_forms import HEADER_CELL_BYTES, MarkdownForm, Row, SentenceForm, TableForm, column_names
 from app.parsing.document import Table
-from app.parsing.tables import markdown
 from app.ports.embedder import TokenCounter
 
 CAPTION_BYTES = 160
-HEADER_CELL_BYTES = 64
-"""How much of a caption and of a column's name is repeated where they are too long to be repeated whole."""
+"""How much of a caption is repeated where it is too long to be repeated whole."""
 
 BORDER_TOKENS = 12
 """What the borders of one column cost at most: in its header, in the rule and in its row."""
-
-Row = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,41 +26,48 @@ class TablePart:
     """Rows of `Table.rows` that it holds, header left out, both inclusive; (0, 0) for the header itself."""
 
 
-def table_parts(table: Table, caption: str, room: int, target: int, tokens: TokenCounter) -> list[TablePart]:
-    """One part if the whole fits in `room` tokens; else parts of about `target` tokens, never more than `room`.
+def table_parts(
+    table: Table, caption: str, room: int, target: int, tokens: TokenCounter, *, as_rows: bool = True
+) -> list[TablePart]:
+    """One part if the whole fits in `room` tokens, as Markdown; else parts of about `target` tokens, never more than
+    `room`: with `as_rows` sentences that name every column, where the table has names for them, else Markdown.
 
-    A row that does not fit beside the header is split by columns, a cell that does not fit by sentences.
+    A row that does not fit is split by columns, a cell that does not fit by sentences.
     """
     header, body = table.rows[: table.header_rows], table.rows[table.header_rows :]
     last = len(table.rows) - 1
     if sum(len(cell) for row in table.rows for cell in row) <= room * 16:
-        whole = _text(caption, header, body)
+        whole = MarkdownForm().text(caption, header, body)
         count = fits(whole, room, tokens)
         if count is not None:
             return [TablePart(whole, count, min(table.header_rows, last), last)]
-    return list(_Splitter(caption, header, room, target, tokens).parts(body, table.header_rows))
+    form: TableForm = SentenceForm(column_names(header)) if as_rows and header else MarkdownForm()
+    return list(_Splitter(form, caption, header, room, target, tokens).parts(body, table.header_rows))
 
 
 class _Splitter:
-    def __init__(self, caption: str, header: Sequence[Row], room: int, target: int, tokens: TokenCounter) -> None:
+    def __init__(
+        self, form: TableForm, caption: str, header: Sequence[Row], room: int, target: int, tokens: TokenCounter
+    ) -> None:
+        self._form = form
         self._tokens = tokens
         self._room = room
         self._target = target
         self._full_header = header
         self._full_caption = caption
         self._caption = cut(caption, CAPTION_BYTES)
-        self._names = _column_names(header)
+        self._names = column_names(header)
         self._header: Sequence[Row] = header
-        self._head_tokens = tokens.count(_text(self._caption, header, []))
+        self._head_tokens = tokens.count(form.text(self._caption, header, []))
         self._is_cut = self._caption != " ".join(caption.split())
         if self._head_tokens > room // 2:
             self._header = [[cut(cell, HEADER_CELL_BYTES) for cell in row] for row in header]
-            self._head_tokens = tokens.count(_text(self._caption, self._header, []))
+            self._head_tokens = tokens.count(form.text(self._caption, self._header, []))
             self._is_cut = True
 
     def parts(self, body: Sequence[Row], first_row: int) -> Iterator[TablePart]:
         is_head_whole = False
-        if self._is_cut:
+        if self._is_cut or self._form.loses(self._full_header, body):
             yield from self._whole_head()
             is_head_whole = True
         rows: list[Row] = []
@@ -74,7 +78,7 @@ class _Splitter:
             cost = self._cost(row)
             if rows and self._head_tokens + used + cost > self._target:
                 yield self._part(rows, start, number - 1)
-                is_head_whole = True
+                is_head_whole = is_head_whole or self._form.repeats_header
                 rows, used = [], 0
             if self._head_tokens + cost > self._room:
                 if not is_head_whole:  # beside parts of a row stand only the names of its columns
@@ -91,18 +95,26 @@ class _Splitter:
 
     def _cost(self, row: Row) -> int:
         """Tokens of a row's line, on the safe side; more than the room where it can't fit."""
-        count = fits("| " + " | ".join(_escaped(cell) for cell in row) + " |", self._room, self._tokens)
+        count = fits(self._form.row(row), self._room, self._tokens)
         return self._room + 1 if count is None else count + 1
 
     def _part(self, rows: Sequence[Row], first: int, last: int) -> TablePart:
-        text = _text(self._caption, self._header, rows)
+        text = self._form.text(self._caption, self._header, rows)
         return TablePart(text, self._tokens.count(text), first, last)
 
     def _whole_head(self) -> Iterator[TablePart]:
         """Caption and column names in full, for once."""
         text = "\n\n".join([self._full_caption, *(cell for row in self._full_header for cell in row if cell.strip())])
+        words: list[str] = []
+        used = 0
         for span in split(text, self._room, self._tokens):
-            yield TablePart(" ".join(text[span.start : span.end].split()), span.tokens, 0, 0)
+            if words and used + span.tokens + 1 > self._room:
+                yield TablePart(" ".join(words), used, 0, 0)
+                words, used = [], 0
+            words += text[span.start : span.end].split()
+            used += span.tokens + 1
+        if words:
+            yield TablePart(" ".join(words), used, 0, 0)
 
     def _wide(self, row: Row, number: int) -> Iterator[TablePart]:
         """A row that does not fit, as tables side by side; each begins with the row's first cell if that is short."""
@@ -125,7 +137,7 @@ class _Splitter:
         if len(cells) < 2:
             return [], 0
         name, cell = cells[0]
-        count = fits(_escaped(f"{name} {cell}"), self._room // 4 - BORDER_TOKENS, self._tokens)
+        count = fits(self._form.cell(f"{name} {cell}"), self._room // 4 - BORDER_TOKENS, self._tokens)
         return ([], 0) if count is None else (cells[:1], count + BORDER_TOKENS)
 
     def _cell_parts(self, name: str, cell: str, room: int) -> Iterator[tuple[str, int]]:
@@ -133,7 +145,7 @@ class _Splitter:
         named = self._tokens.count(name) + BORDER_TOKENS
         room = max(4, room - named)
         cell = " ".join(cell.split())
-        count = fits(_escaped(cell), room, self._tokens)
+        count = fits(self._form.cell(cell), room, self._tokens)
         if count is not None:
             yield cell, named + count
             return
@@ -149,24 +161,5 @@ class _Splitter:
         yield cell[start:end], named + used
 
     def _band(self, columns: Sequence[tuple[str, str]], number: int) -> TablePart:
-        header = [[name for name, _ in columns]] if any(name for name, _ in columns) else []
-        text = _text("", header, [[cell for _, cell in columns]])
+        text = self._form.band(columns)
         return TablePart(text, self._tokens.count(text), number, number)
-
-
-def _column_names(header: Sequence[Row]) -> list[str]:
-    """One short name a column: its header cells from top to bottom, each once."""
-    names = []
-    for cells in zip(*header, strict=False):
-        names.append(cut(" ".join(dict.fromkeys(cell for cell in cells if cell.strip())), HEADER_CELL_BYTES))
-    return names
-
-
-def _text(caption: str, header: Sequence[Row], body: Sequence[Row]) -> str:
-    rows = [*header, *(row for row in body if any(cell.strip() for cell in row))]
-    return "\n\n".join(part for part in (" ".join(caption.split()), markdown(rows, len(header))) if part)
-
-
-def _escaped(cell: str) -> str:
-    """A cell as long as Markdown makes it."""
-    return cell.replace("|", r"\|")

@@ -6,7 +6,6 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 """
 
 import asyncio
-import hashlib
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -14,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from uuid import UUID
 
+from app.chunking.chunk import text_hash
 from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.core.database import WriteSession
@@ -21,6 +21,7 @@ from app.core.errors import BigGraphError, Cancelled, EngineRejected, EngineUnav
 from app.core.ledger import Lease
 from app.ingestion import passwords, projection, repository
 from app.ingestion.checkpoints import reached
+from app.ingestion.embedding_in_threads import embedding_in_threads
 from app.ingestion.repository import Subject
 from app.models import DocumentStatus, OperationKind
 from app.parsing.document import ParsedDocument
@@ -106,10 +107,11 @@ class Ingestion:
         settings = ChunkingSettings.model_validate(subject.generation.settings["chunking"])
         title = _title(subject, parsed)
         tokens = self._parts.embedder.tokens
-        drafts = await asyncio.to_thread(chunk, parsed, settings, tokens, title)
+        with embedding_in_threads(self._parts.embedder) as embed:
+            drafts = await asyncio.to_thread(chunk, parsed, settings, tokens, title, embed=embed)
         if not drafts:
             raise parse_failure("no_text")
-        hashes = [_hash(draft.embedded_text(title)) for draft in drafts]
+        hashes = [text_hash(draft.embedded_text(title)) for draft in drafts]
         async with self._leaving("chunk", done=len(drafts)) as (session, current):
             found = {"title": title, "pages": parsed.page_count}
             current.generation.settings = {**current.generation.settings, **found}
@@ -294,7 +296,3 @@ def _title(subject: Subject, parsed: ParsedDocument) -> str:
     """As whoever sent it calls it, which may be nothing at all; else as the file itself, else its name."""
     given = subject.generation.settings.get("title")
     return str(given) if given is not None else parsed.title or Path(subject.generation.file_name).stem
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

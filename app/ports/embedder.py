@@ -1,9 +1,12 @@
 """Text to vectors, and to tokens of the same model, which the chunker measures in."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from app.ports.vector_index import Vectors, VectorSpace
+
+Embed = Callable[[Sequence[str]], Vectors]
+"""Passages to vectors as `Embedder.embed_passages` makes them, for code in a thread: it blocks until they are there."""
 
 
 class TokenCounter(Protocol):

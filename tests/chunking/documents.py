@@ -3,8 +3,15 @@
 import re
 from collections.abc import Sequence
 
+import pytest
+
+from app.chunking.chunk import DraftChunk
+from app.chunking.registry import chunk
+from app.chunking.settings import ChunkingSettings
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 from app.parsing.tables import markdown
+from app.ports.embedder import TokenCounter
+from app.ports.vector_index import Vectors
 
 
 class WordsAndIdeographs:
@@ -19,6 +26,20 @@ class WordsAndIdeographs:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         return [match.span() for match in self._TOKEN.finditer(text)]
+
+
+COUNTER = WordsAndIdeographs()
+
+
+def drafts(
+    parsed: ParsedDocument, settings: ChunkingSettings, title: str = "", *, tokens: TokenCounter = COUNTER
+) -> list[DraftChunk]:
+    """By a strategy that needs no embedding."""
+    return chunk(parsed, settings, tokens, title, embed=nothing_to_embed)
+
+
+def nothing_to_embed(texts: Sequence[str]) -> Vectors:
+    pytest.fail(f"{len(texts)} texts were to be embedded")
 
 
 def document(*elements: Element) -> ParsedDocument:

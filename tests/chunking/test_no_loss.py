@@ -5,10 +5,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.parsing.document import Element, ElementKind
-from tests.chunking.documents import WordsAndIdeographs, code, document, heading, table
+from tests.chunking.documents import WordsAndIdeographs, code, document, drafts, heading, table
 
 TOKENS = WordsAndIdeographs()
 SMALL = ChunkingSettings(target_tokens=40, max_tokens=60, max_embedded_tokens=64, min_tokens=8, overlap_tokens=12)
@@ -51,8 +50,8 @@ def squeezed(text: str) -> str:
 @given(st.lists(elements, max_size=8), st.sampled_from(["", "Title"]))
 def test_no_loss(parts: list[Element], title: str) -> None:
     parsed = document(*parts)
-    made = chunk(parsed, SMALL, TOKENS, title)
-    assert made == chunk(parsed, SMALL, TOKENS, title)
+    made = drafts(parsed, SMALL, title)
+    assert made == drafts(parsed, SMALL, title)
     assert [one.section for one in made] == sorted(one.section for one in made)
 
     covered = bytearray(len(parsed.text))

@@ -3,18 +3,17 @@ from itertools import pairwise
 import pytest
 
 from app.chunking.chunk import ChunkKind, DraftChunk
-from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.core.errors import InvalidInput
 from app.parsing.document import BoundingBox, Element, ElementKind, ParsedDocument
-from tests.chunking.documents import WordsAndIdeographs, code, document, heading, paragraph, sentences
+from tests.chunking.documents import WordsAndIdeographs, code, document, drafts, heading, paragraph, sentences
 
 TOKENS = WordsAndIdeographs()
 SMALL = ChunkingSettings(target_tokens=60, max_tokens=90, max_embedded_tokens=120, min_tokens=8, overlap_tokens=20)
 
 
 def chunks(parsed: ParsedDocument, settings: ChunkingSettings = SMALL, title: str = "") -> list[DraftChunk]:
-    return chunk(parsed, settings, TOKENS, title)
+    return drafts(parsed, settings, title)
 
 
 def test_a_section_that_fits_is_one_chunk_under_its_headings() -> None:
@@ -162,7 +161,7 @@ def test_the_models_own_limit_holds() -> None:
     class Short(WordsAndIdeographs):
         max_tokens = 70
 
-    made = chunk(document(heading("A"), paragraph(sentences(40))), ChunkingSettings(), Short(), "Title")
+    made = drafts(document(heading("A"), paragraph(sentences(40))), ChunkingSettings(), "Title", tokens=Short())
     assert max(one.token_count for one in made) <= 70
 
 
@@ -171,7 +170,7 @@ def test_headings_give_way_where_they_would_leave_no_room() -> None:
         max_tokens = 64
 
     parsed = document(heading("第一编总则" * 6), heading("第二章合同" * 6, 2), paragraph("正文。"))
-    (only,) = chunk(parsed, ChunkingSettings(), Short(), "")
+    (only,) = drafts(parsed, ChunkingSettings(), tokens=Short())
     assert only.heading_path == ("第二章合同" * 6,)
 
 
@@ -180,7 +179,7 @@ def test_no_room_at_all_is_said_so() -> None:
         max_tokens = 32
 
     with pytest.raises(InvalidInput, match="leaves no room for text") as raised:
-        chunk(document(paragraph("Text.")), ChunkingSettings(), Tiny(), "a title of a good many words " * 3)
+        drafts(document(paragraph("Text.")), ChunkingSettings(), "a title of a good many words " * 3, tokens=Tiny())
     assert raised.value.error_code == "chunks_do_not_fit"
 
 

@@ -1,18 +1,20 @@
 import pytest
 
 from app.chunking.chunk import ChunkKind, DraftChunk
-from app.chunking.registry import chunk
+from app.chunking.options import TableOptions
 from app.chunking.settings import ChunkingSettings
 from app.parsing.document import Element
-from tests.chunking.documents import WordsAndIdeographs, caption, document, paragraph, sentences, table
+from tests.chunking.documents import caption, document, drafts, paragraph, sentences, table
 
-TOKENS = WordsAndIdeographs()
-SMALL = ChunkingSettings(target_tokens=60, max_tokens=90, max_embedded_tokens=120, min_tokens=8, overlap_tokens=20)
+AS_MARKDOWN = TableOptions(rows=False, summary=False)
+SMALL = ChunkingSettings(
+    target_tokens=60, max_tokens=90, max_embedded_tokens=120, min_tokens=8, overlap_tokens=20, tables=AS_MARKDOWN
+)
 PEOPLE = [["id", "name"], *([str(number), f"person {number}"] for number in range(60))]
 
 
 def chunks(*elements: Element, settings: ChunkingSettings = SMALL) -> list[DraftChunk]:
-    return chunk(document(*elements), settings, TOKENS, "")
+    return drafts(document(*elements), settings)
 
 
 def test_a_table_that_fits_is_kept_whole_beside_its_text() -> None:
@@ -36,7 +38,7 @@ def test_a_split_table_repeats_caption_and_header_and_keeps_every_row() -> None:
 
 def test_parts_know_where_their_rows_stand() -> None:
     parsed = document(paragraph("Before."), table(PEOPLE))
-    made = [one for one in chunk(parsed, SMALL, TOKENS, "") if one.kind is ChunkKind.TABLE]
+    made = [one for one in drafts(parsed, SMALL) if one.kind is ChunkKind.TABLE]
     for one in made:
         first, last = one.text.splitlines()[2], one.text.splitlines()[-1]
         assert parsed.text[one.start : one.end].startswith(first)
@@ -115,6 +117,81 @@ def test_a_table_without_header_and_one_of_nothing_else() -> None:
 def test_a_large_table_takes_one_chunk_for_each_handful_of_rows() -> None:
     rows = [["id", "name", "value"], *([str(number), f"name {number}", "x"] for number in range(4_000))]
     rows[777][1] = "an endless cell " * 1_000
-    made = chunks(table(rows), settings=ChunkingSettings())
+    made = chunks(table(rows), settings=ChunkingSettings(tables=AS_MARKDOWN))
     assert all(one.token_count <= 450 for one in made)
     assert "| 3999 | name 3999 | x |" in made[-1].text
+
+
+BOTH = ChunkingSettings(target_tokens=60, max_tokens=90, max_embedded_tokens=120, min_tokens=8, overlap_tokens=20)
+
+
+def test_rows_of_a_long_table_are_sentences_that_name_every_column() -> None:
+    rows = [["型号", "价格", "Stock"], *([f"X{number}", f"{number * 10} 元", ""] for number in range(60))]
+    rows[7][2] = "4"
+    made = [one for one in chunks(table(rows, caption="报价表"), settings=BOTH) if "rows" not in one.text]
+    assert all(one.text.startswith("报价表\n\n") and one.token_count <= 90 for one in made)
+    lines = [line for one in made for line in one.text.splitlines()[2:]]
+    assert lines[0] == "型号: X0; 价格: 0 元."
+    assert lines[6] == "型号: X6; 价格: 60 元; Stock: 4."
+    assert len(lines) == 60
+
+
+def test_a_row_too_long_for_a_chunk_names_its_columns_in_every_part() -> None:
+    names = ["id", *(f"column{number}" for number in range(30))]
+    made = chunks(table([names, ["7", *(f"value {number}" for number in range(30))]]), settings=BOTH)
+    rows = [one.text for one in made if "value" in one.text]
+    assert len(rows) > 1
+    assert all(one.startswith("id: 7; ") for one in rows)
+    together = " ".join(rows)
+    assert all(f"column{number}: value {number}" in together for number in range(30))
+
+
+def test_what_no_row_names_is_given_once() -> None:
+    """Two header rows, and a column in which nothing stands."""
+    rows = [["", "2024", "2024", "remarks"], ["name", "Q1", "Q2", "(none)"]]
+    rows += [[f"person {number}", "1", "2", ""] for number in range(60)]
+    made = chunks(table(rows, header_rows=2), settings=BOTH)
+    assert made[0].text == "2024 2024 remarks name Q1 Q2 (none)"
+    assert "name: person 0; 2024 Q1: 1; 2024 Q2: 2." in made[1].text
+
+
+def test_every_table_is_described_beside_its_rows() -> None:
+    rows = [["model", "price", "since", "sold", "code", "note"]]
+    rows += [
+        [f"X{n}", f"{n * 1000:,}", f"2024-0{n % 9 + 1}-15", "yes" if n % 2 else "no", f"00{n}", ""] for n in range(30)
+    ]
+    (summary,) = [
+        one for one in chunks(table(rows, caption="Prices"), settings=ChunkingSettings()) if "columns" in one.text
+    ]
+    assert summary.kind is ChunkKind.TABLE
+    assert summary.text.splitlines() == [
+        "Prices: 30 rows, 6 columns.",
+        "model (text, 30 different, such as X0, X1, X2)",
+        "price (number, 0 to 29,000)",
+        "since (date, 2024-01-15 to 2024-09-15)",
+        "sold (yes or no: no, yes)",
+        "code (text, 30 different, such as 000, 001, 002)",
+        "note (empty)",
+        *(
+            f"model: X{n}; price: {n * 1000:,}; since: 2024-0{n + 1}-15; sold: {'yes' if n % 2 else 'no'}; code: 00{n}."
+            for n in range(5)
+        ),
+    ]
+
+
+@pytest.mark.parametrize("rows", [[["a", "b"], ["1", "2"]], [["a"], ["1"], ["2"]], [["a", "b"]], [["", ""], ["", ""]]])
+def test_a_table_that_says_all_itself_is_not_described(rows: list[list[str]]) -> None:
+    assert not any("columns" in one.text for one in chunks(table(rows), settings=BOTH))
+
+
+def test_a_description_of_many_columns_ends_in_time() -> None:
+    rows = [[f"column{number}" for number in range(2_000)], *([["x" * 99] * 2_000] * 3)]
+    made = [one for one in chunks(table(rows), settings=BOTH) if "2000 columns" in one.text]
+    assert len(made) == 1
+    assert made[0].token_count <= 90
+    assert "more columns" in made[0].text
+
+
+def test_without_either_space_a_table_is_markdown() -> None:
+    made = chunks(table(PEOPLE), settings=SMALL)
+    assert all(one.text.startswith("| id | name |") for one in made)
