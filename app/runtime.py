@@ -190,6 +190,10 @@ def _blobs(settings: Settings) -> BlobStore:
 
 
 def _chat_models(settings: Settings) -> ChatModels:
+    if not settings.llm_url:
+        from app.adapters.llm.none import NoChatModels
+
+        return NoChatModels()
     from app.adapters.llm.openai import OpenAIChatModels
 
     return OpenAIChatModels(

@@ -7,7 +7,7 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -31,7 +31,7 @@ from app.parsing.sandbox import parse_file
 from app.parsing.settings import ParsingSettings
 from app.ports.parts import Parts
 from app.ports.text_index import TextIndex
-from app.ports.vector_index import VectorIndex
+from app.ports.vector_index import VectorIndex, Vectors
 
 STAGES = ("parse", "chunk", "embed", "index", "verify", "activate")
 BEGINS_AT = {"parse": 0, "chunk": 15, "embed": 20, "index": 80, "verify": 92, "activate": 97, "done": 100}
@@ -52,6 +52,8 @@ class Ingestion:
         self._generation: int = lease.generation
         self._counts: dict[str, int] = {}
         self._record_id = UUID(int=0)
+        self._parsed: ParsedDocument | None = None
+        """What this attempt has parsed itself and need not fetch again."""
         self._indexed_facts: tuple[list[str], dict[str, object]] | None = None
 
     async def run(self) -> None:
@@ -103,7 +105,7 @@ class Ingestion:
         return current
 
     async def _chunk(self, subject: Subject) -> Subject:
-        parsed = await self._load_parsed()
+        parsed, self._parsed = self._parsed or await self._load_parsed(), None
         settings = ChunkingSettings.model_validate(subject.generation.settings["chunking"])
         title = _title(subject, parsed)
         tokens = self._parts.embedder.tokens
@@ -120,44 +122,49 @@ class Ingestion:
         return current
 
     async def _embed(self, subject: Subject) -> Subject:
-        """Embeds what is not in the cache yet, a batch a transaction."""
+        """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage."""
         space = self._parts.embedder.space.name
         total, missing = await self._missing_vectors(subject, space)
-        done = reused = total - len(missing)
+        done = total - len(missing)
+        self._counts |= {"embedded": len(missing), "reused": done}
         items = sorted(missing.items(), key=lambda item: len(item[1]))  # of similar length: less padding
-        for batch in (items[first : first + EMBED_BATCH] for first in range(0, len(items), EMBED_BATCH)):
-            vectors = await self._parts.embedder.embed_passages([text for _, text in batch])
+        batches = [items[first : first + EMBED_BATCH] for first in range(0, len(items), EMBED_BATCH)]
+        for batch in batches[:-1]:
+            vectors = await self._vectors_of(batch)
             done += len(batch)
             async with self._parts.database.write(self._scope) as session:
                 await self._note_progress(session, "embed", done, total)
-                hashes = [text_hash for text_hash, _ in batch]
-                await repository.add_vectors(session, self._lease.tenant_id, space, hashes, vectors)
+                await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
             reached("embedding")
-        self._counts |= {"embedded": total - reused, "reused": reused}
-        async with self._leaving("embed", done=total) as (_, current):
-            pass
+        vectors = await self._vectors_of(batches[-1]) if batches else {}
+        async with self._leaving("embed", done=total) as (session, current):
+            await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
         reached("embedded")
         return current
+
+    async def _vectors_of(self, batch: Sequence[tuple[bytes, str]]) -> dict[bytes, Vectors]:
+        vectors = await self._parts.embedder.embed_passages([text for _, text in batch])
+        return {text_hash: vector for (text_hash, _), vector in zip(batch, vectors, strict=True)}
 
     async def _index(self, subject: Subject) -> Subject:
         """Writes every chunk to both indexes; when both have answered, both see all of them."""
         self._indexed_facts = repository.facts(subject)
         done = 0
-        async for chunks in projection.batches(self._parts, self._scope, subject):
+        async for batch in projection.batches(self._parts, self._scope, subject):
             if done:
                 async with self._parts.database.write(self._scope) as session:
                     await self._note_progress(session, "index", done, None)
-            await projection.write_vectors(self._parts, self._scope, subject, chunks)
+            await projection.write_vectors(self._parts, self._scope, subject, batch)
             reached("vectors_written")
-            await projection.write_terms(self._parts, self._scope, subject, chunks, self._lease.fencing)
+            await projection.write_terms(self._parts, self._scope, subject, batch, self._lease.fencing)
             reached("terms_written")
-            done += len(chunks)
+            done += len(batch.chunks)
         async with self._leaving("index", done=done) as (_, current):
             pass
         return current
 
     async def _verify(self, subject: Subject) -> Subject:
-        """Both indexes must hold exactly the chunks that Postgres holds."""
+        """Both indexes must hold exactly the chunks that Postgres holds. The stage ends with the activation."""
         expected, vectors, terms = await self._ids_in_stores()
         self._counts["chunks"] = len(expected)
         for name, index, found in (
@@ -171,19 +178,19 @@ class Ingestion:
                     f"{len(found - expected)} that are not of it. It is indexed again.",
                     code="verification_failed",
                 )
-        async with self._leaving("verify", done=len(expected)) as (_, current):
-            pass
         reached("verified")
-        return current
+        return subject
 
     async def _activate(self) -> None:
         async with self._parts.database.write(self._scope) as session:
             await repository.lock_document(session, self._document_id)
+            await self._parts.ledger.hold(session, self._lease)
+            await self._pass_on(session, "verify", done=self._counts["chunks"])
             await self._parts.ledger.succeed(session, self._lease, self._counts)
             subject = await self._load(session)
             if (subject.document.active_generation or 0) > self._generation:
                 raise Cancelled("A newer version of the document is active already.")
-            count = len(await repository.chunk_ids(session, self._document_id, self._generation))
+            count = self._counts["chunks"]
             await repository.activate(session, subject, count, subject.generation.settings.get("pages"))
             await self._parts.ledger.end_stage(session, self._record_id, done=count)
             kb_id = subject.document.knowledge_base_id
@@ -213,8 +220,12 @@ class Ingestion:
         async with self._parts.database.write(self._scope) as session:
             await self._parts.ledger.hold(session, self._lease)
             yield session, await self._load(session)
-            await self._parts.ledger.end_stage(session, self._record_id, done=done)
-            await self._enter(session, STAGES[STAGES.index(stage) + 1])
+            await self._pass_on(session, stage, done=done)
+
+    async def _pass_on(self, session: WriteSession, stage: str, *, done: int) -> None:
+        """Ends a stage and begins the next."""
+        await self._parts.ledger.end_stage(session, self._record_id, done=done)
+        await self._enter(session, STAGES[STAGES.index(stage) + 1])
 
     @property
     def _parsed_key(self) -> str:
@@ -228,15 +239,16 @@ class Ingestion:
 
     async def _missing_vectors(self, subject: Subject, space: str) -> tuple[int, dict[bytes, str]]:
         """How many different texts there are, and those without a vector yet, by hash."""
-        texts: dict[bytes, str] = {}
-        async for chunks in projection.batches(self._parts, self._scope, subject):
-            texts |= {chunk.text_hash: projection.text_of(subject, chunk) for chunk in chunks}
         known: set[bytes] = set()
-        hashes = list(texts)
-        async with self._parts.database.read(self._scope) as session:
-            for first in range(0, len(hashes), 1000):
-                known |= await repository.known_vectors(session, space, hashes[first : first + 1000])
-        return len(texts), {text_hash: text for text_hash, text in texts.items() if text_hash not in known}
+        missing: dict[bytes, str] = {}
+        async for batch in projection.batches(self._parts, self._scope, subject):
+            known |= batch.vectors.keys()
+            missing |= {
+                chunk.text_hash: projection.text_of(subject, chunk)
+                for chunk in batch.chunks
+                if chunk.text_hash not in batch.vectors
+            }
+        return len(known) + len(missing), missing
 
     async def _ids_in_stores(self) -> tuple[set[UUID], set[UUID], set[UUID]]:
         async with self._parts.database.read(self._scope) as session:

@@ -1,7 +1,8 @@
 """Chunks as the two indexes hold them, made from what Postgres holds. Ingestion and repair write the same."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from uuid import UUID
 
 from app.chunking.chunk import embedded_text
@@ -11,37 +12,44 @@ from app.ingestion.repository import Subject
 from app.models import Chunk, OperationKind
 from app.ports.parts import Parts
 from app.ports.text_index import TermDocument
-from app.ports.vector_index import VectorPoint
+from app.ports.vector_index import VectorPoint, Vectors
 from app.terms import index_terms
 
 BATCH = 256
 
 
-async def write_vectors(parts: Parts, scope: TenantScope, subject: Subject, chunks: Sequence[Chunk]) -> None:
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Chunks in their order, and what vectors there are of their texts, by hash."""
+
+    chunks: list[Chunk]
+    vectors: dict[bytes, Vectors]
+
+    def only(self, ids: set[UUID]) -> "Batch":
+        return Batch([chunk for chunk in self.chunks if chunk.id in ids], self.vectors)
+
+
+async def write_vectors(parts: Parts, scope: TenantScope, subject: Subject, batch: Batch) -> None:
     """Upserts vectors; those that are no longer cached are embedded again."""
-    space = parts.embedder.space.name
-    hashes = [chunk.text_hash for chunk in chunks]
-    async with parts.database.read(scope) as session:
-        vectors = await repository.vectors(session, space, hashes)
-    missing = {chunk.text_hash: text_of(subject, chunk) for chunk in chunks if chunk.text_hash not in vectors}
+    vectors = batch.vectors
+    missing = {chunk.text_hash: text_of(subject, chunk) for chunk in batch.chunks if chunk.text_hash not in vectors}
     if missing:
         made = await parts.embedder.embed_passages(list(missing.values()))
-        vectors |= dict(zip(missing, made, strict=True))
+        embedded = dict(zip(missing, made, strict=True))
+        vectors = vectors | embedded
         async with parts.database.write(scope) as session:
-            await repository.add_vectors(session, scope.tenant_id, space, list(missing), made)
-    points = [VectorPoint(subject.source(chunk.id), vectors[chunk.text_hash]) for chunk in chunks]
+            await repository.add_vectors(session, scope.tenant_id, parts.embedder.space.name, embedded)
+    points = [VectorPoint(subject.source(chunk.id), vectors[chunk.text_hash]) for chunk in batch.chunks]
     await parts.vectors.upsert(scope, points)
 
 
-async def write_terms(
-    parts: Parts, scope: TenantScope, subject: Subject, chunks: Sequence[Chunk], version: int
-) -> None:
+async def write_terms(parts: Parts, scope: TenantScope, subject: Subject, batch: Batch, version: int) -> None:
     """Upserts terms under the writer's fencing number."""
 
     def make() -> list[TermDocument]:
         return [
             TermDocument(subject.source(chunk.id), tuple(index_terms(text_of(subject, chunk))), version)
-            for chunk in chunks
+            for chunk in batch.chunks
         ]
 
     await parts.texts.upsert(scope, await asyncio.to_thread(make))
@@ -52,17 +60,20 @@ def text_of(subject: Subject, chunk: Chunk) -> str:
     return embedded_text(str(subject.generation.settings.get("title") or ""), chunk.heading_path, chunk.text)
 
 
-async def batches(parts: Parts, scope: TenantScope, subject: Subject) -> AsyncIterator[list[Chunk]]:
+async def batches(parts: Parts, scope: TenantScope, subject: Subject) -> AsyncIterator[Batch]:
     """The generation's chunks in order, at most `BATCH` at a time; no transaction is open in between."""
     generation, after = subject.generation, -1
     while True:
         async with parts.database.read(scope) as session:
-            chunks = await repository.chunks_after(session, generation.document_id, generation.generation, after, BATCH)
-        if chunks:
-            yield chunks
-        if len(chunks) < BATCH:
+            rows = await repository.chunks_with_vectors(
+                session, generation.document_id, generation.generation, parts.embedder.space.name, after, BATCH
+            )
+        if rows:
+            vectors = {chunk.text_hash: vector for chunk, vector in rows if vector is not None}
+            yield Batch([chunk for chunk, _ in rows], vectors)
+        if len(rows) < BATCH:
             return
-        after = chunks[-1].ordinal
+        after = rows[-1][0].ordinal
 
 
 async def write_again(
@@ -82,12 +93,11 @@ async def write_again(
 async def _write_given(
     parts: Parts, scope: TenantScope, subject: Subject, vectors: set[UUID], terms: set[UUID], version: int
 ) -> None:
-    async for chunks in batches(parts, scope, subject):
-        lacking_vectors = [chunk for chunk in chunks if chunk.id in vectors]
-        lacking_terms = [chunk for chunk in chunks if chunk.id in terms]
-        if lacking_vectors:
+    async for batch in batches(parts, scope, subject):
+        lacking_vectors, lacking_terms = batch.only(vectors), batch.only(terms)
+        if lacking_vectors.chunks:
             await write_vectors(parts, scope, subject, lacking_vectors)
-        if lacking_terms:
+        if lacking_terms.chunks:
             await write_terms(parts, scope, subject, lacking_terms, version)
 
 

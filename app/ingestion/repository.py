@@ -1,6 +1,6 @@
 """SQL of ingestion: generations, chunks, cached vectors. Row-level security confines it to the session's tenant."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -142,15 +142,23 @@ async def replace_chunks(
         await session.execute(insert(Chunk), rows[first : first + 1000])
 
 
-async def chunks_after(session: ReadSession, document_id: UUID, generation: int, after: int, limit: int) -> list[Chunk]:
-    return list(
-        await session.scalars(
-            select(Chunk)
-            .where(Chunk.document_id == document_id, Chunk.generation == generation, Chunk.ordinal > after)
-            .order_by(Chunk.ordinal)
-            .limit(limit)
+async def chunks_with_vectors(
+    session: ReadSession, document_id: UUID, generation: int, space: str, after: int, limit: int
+) -> list[tuple[Chunk, Vectors | None]]:
+    """Chunks in their order, each with its cached vector where there is one."""
+    rows = await session.execute(
+        select(Chunk, Embedding.vector)
+        .outerjoin(
+            Embedding,
+            (Embedding.tenant_id == Chunk.tenant_id)
+            & (Embedding.text_hash == Chunk.text_hash)
+            & (Embedding.space == space),
         )
+        .where(Chunk.document_id == document_id, Chunk.generation == generation, Chunk.ordinal > after)
+        .order_by(Chunk.ordinal)
+        .limit(limit)
     )
+    return [(chunk, None if vector is None else np.frombuffer(vector, dtype="<f4")) for chunk, vector in rows]
 
 
 async def chunk_ids(session: ReadSession, document_id: UUID, generation: int) -> set[UUID]:
@@ -159,31 +167,18 @@ async def chunk_ids(session: ReadSession, document_id: UUID, generation: int) ->
     )
 
 
-async def vectors(session: ReadSession, space: str, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:
-    """Cached vectors by the hash of their text, as far as there are any."""
-    rows = await session.execute(
-        select(Embedding.text_hash, Embedding.vector).where(Embedding.space == space, Embedding.text_hash.in_(hashes))
-    )
-    return {text_hash: np.frombuffer(vector, dtype="<f4") for text_hash, vector in rows}
+async def add_vectors(session: WriteSession, tenant_id: UUID, space: str, vectors: Mapping[bytes, Vectors]) -> None:
+    """Caches vectors by the hash of their text, as far as a chunk of the tenant has it.
 
-
-async def known_vectors(session: ReadSession, space: str, hashes: Sequence[bytes]) -> set[bytes]:
-    return set(
-        await session.scalars(
-            select(Embedding.text_hash).where(Embedding.space == space, Embedding.text_hash.in_(hashes))
-        )
-    )
-
-
-async def add_vectors(
-    session: WriteSession, tenant_id: UUID, space: str, hashes: Sequence[bytes], vectors: Vectors
-) -> None:
-    """Caches vectors, as far as a chunk of the tenant has the text: what a purge has just removed stays away."""
+    What a purge has just removed stays away.
+    """
+    if not vectors:
+        return
     await session.execute(select(func.pg_advisory_xact_lock_shared(embeddings_lock(tenant_id))))
-    used = set(await session.scalars(select(Chunk.text_hash).where(Chunk.text_hash.in_(hashes))))
+    used = set(await session.scalars(select(Chunk.text_hash).where(Chunk.text_hash.in_(vectors))))
     rows = [
         {"tenant_id": tenant_id, "space": space, "text_hash": text_hash, "vector": vector.astype("<f4").tobytes()}
-        for text_hash, vector in zip(hashes, vectors, strict=True)
+        for text_hash, vector in vectors.items()
         if text_hash in used
     ]
     if rows:

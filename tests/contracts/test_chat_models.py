@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from app.adapters.llm.none import NoChatModels
 from app.adapters.llm.openai import OpenAIChatModels
 from app.core.errors import EngineUnavailable, NotFound
 from app.ports.chat_models import ChatDelta, ChatMessage, ChatModels, TokenUsage
@@ -165,13 +166,14 @@ async def test_a_server_that_is_down(peer: OpenAIPeer) -> None:
     await adapter.close()
 
 
-@pytest.mark.parametrize(("url", "names"), [("", []), ("", ["small"]), ("http://127.0.0.1:9/v1", [])])
-async def test_none_configured(url: str, names: list[str]) -> None:
-    adapter = OpenAIChatModels(url, names)
+async def test_none_configured() -> None:
+    adapter = NoChatModels()
     await adapter.open()
     assert adapter.names == ()
     assert await adapter.check() == {}
     with pytest.raises(EngineUnavailable) as unavailable:
         await answer(adapter)
     assert unavailable.value.error_code == "no_chat_model"
+    with pytest.raises(NotFound):
+        await answer(adapter, model="small")
     await adapter.close()

@@ -25,11 +25,11 @@ class _ModelFailed(Exception):
 
 
 class OpenAIChatModels:
-    """A `ChatModels`. Without a URL or models it is empty: `names` is `()` and answers are extractive."""
+    """A `ChatModels` of at least one model."""
 
     def __init__(self, url: str, models: Sequence[str], *, api_key: str = "", timeout_seconds: float = 60.0) -> None:
         """`url` is the API's base and ends in `/v1`. The timeout is that of silence, not of the whole answer."""
-        self.names: tuple[str, ...] = tuple(dict.fromkeys(models)) if url else ()
+        self.names: tuple[str, ...] = tuple(dict.fromkeys(models))
         self._url = url.rstrip("/")
         self._api_key = api_key
         self._timeout = timeout_seconds
@@ -38,7 +38,7 @@ class OpenAIChatModels:
 
     async def open(self) -> None:
         """Connects to nothing yet."""
-        if self._client is not None or not self.names:
+        if self._client is not None:
             return
         # Some key is always given: without one the client would take one from the environment and send it.
         key = SecretStr(self._api_key or "none")
@@ -83,8 +83,6 @@ class OpenAIChatModels:
     async def stream(self, messages: Sequence[ChatMessage], *, model: str | None = None) -> AsyncIterator[ChatDelta]:
         if model is not None and model not in self.names:
             raise NotFound(f"There is no model named {model!r}.", code="model_not_found")
-        if not self.names:
-            raise EngineUnavailable("No chat model is configured.", code="no_chat_model", retry_after=None)
         order = self.names if model is None else (model, *(name for name in self.names if name != model))
         for name in order:
             answered = False
