@@ -12,12 +12,16 @@ Whoever locks a document and an operation on it locks the document first, so tha
 """
 
 import random
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import structlog
 from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.dialects.postgresql import Insert, insert
 
 from app.core.database import Database, WriteSession
 from app.core.errors import Cancelled, Conflict, LeaseLost, NotFound
@@ -26,6 +30,9 @@ from app.core.outbox import Outbox
 from app.core.scope import PrincipalKind, Role, TenantScope
 from app.models.operation import FENCING, Operation, OperationKind, OperationStage, OperationState
 
+if TYPE_CHECKING:
+    from app.core.stages import StageRun
+
 log = structlog.get_logger()
 
 RUN_TASK = "operations.run"
@@ -33,7 +40,9 @@ RETRY_DELAYS = (timedelta(seconds=2), timedelta(seconds=15), timedelta(seconds=6
 UPKEEP_ATTEMPTS = 50
 """Of purges and reindexings: nobody waits for them, and giving them up would leave the stores different."""
 NUDGE_AFTER = timedelta(seconds=30)
-"""A queued operation that nobody took for so long is published again: the broker may have lost it."""
+"""A queued operation that nobody took for so long is published again once the queue is empty: its message is lost."""
+_HELD = "held operation"
+"""Where a session keeps the operation whose row its transaction has locked."""
 WORKER_LOST = "worker_lost"
 INTERRUPTED = "interrupted"
 
@@ -165,10 +174,10 @@ class Ledger:
                 return None
             if operation.state is OperationState.RUNNING:
                 await _record_loss(session, operation)
+            operation.fencing = await session.scalar(select(FENCING.next_value())) or 0
             operation.state = OperationState.RUNNING
             operation.attempts += 1
             operation.lease_holder = holder
-            operation.fencing = await session.scalar(select(FENCING.next_value())) or 0
             operation.due_at = func.now() + self._lease
             operation.started_at = func.coalesce(Operation.started_at, func.now())
             return Lease(
@@ -195,11 +204,15 @@ class Ledger:
 
         What a worker writes is written in a transaction that began by this call, or not at all.
         """
+        held: Operation | None = session.info.get(_HELD)
+        if held is not None and held.id == lease.operation_id:
+            return held  # locked by this transaction already
         operation = await self._held(session, lease)
         if operation is None:
             raise LeaseLost(f"Operation {lease.operation_id} is held by another worker now, or has ended.")
         if operation.cancel_requested_at is not None:
             raise Cancelled("The operation was cancelled.")
+        session.info[_HELD] = operation
         return operation
 
     @staticmethod
@@ -217,54 +230,15 @@ class Ledger:
         )
         return held
 
-    async def start_stage(self, lease: Lease, stage: str, *, percent: int, total: int | None = None) -> UUID:
-        """Records that a stage began; the id of its record."""
-        async with self._database.write(lease.scope) as session:
-            return await self.enter_stage(session, lease, stage, percent=percent, total=total)
-
-    async def enter_stage(
-        self, session: WriteSession, lease: Lease, stage: str, *, percent: int, total: int | None = None
-    ) -> UUID:
-        """The same in the caller's transaction, which often is the one that ends the stage before."""
+    async def record(
+        self, session: WriteSession, lease: Lease, runs: Sequence["StageRun"], *, stage: str | None, percent: int
+    ) -> None:
+        """Writes how the attempt's stages stand, where the whole is, and renews the lease."""
         operation = await self.hold(session, lease)
         operation.stage, operation.percent = stage, percent
-        record = OperationStage(
-            id=new_id(),
-            tenant_id=lease.tenant_id,
-            operation_id=lease.operation_id,
-            attempt=lease.attempt,
-            stage=stage,
-            done=0,
-            total=total,
-        )
-        session.add(record)
-        return record.id
-
-    async def progress(self, lease: Lease, record_id: UUID, *, percent: int, done: int, total: int | None) -> None:
-        """Records how far a stage is, and renews the lease."""
-        async with self._database.write(lease.scope) as session:
-            await self.note_progress(session, lease, record_id, percent=percent, done=done, total=total)
-
-    async def note_progress(
-        self, session: WriteSession, lease: Lease, record_id: UUID, *, percent: int, done: int, total: int | None
-    ) -> None:
-        """The same in the caller's transaction."""
-        operation = await self.hold(session, lease)
-        operation.percent = percent
         operation.due_at = func.now() + self._lease
-        await session.execute(
-            update(OperationStage).where(OperationStage.id == record_id).values(done=done, total=total)
-        )
-
-    async def end_stage(
-        self, session: WriteSession, record_id: UUID, *, done: int, error_code: str | None = None
-    ) -> None:
-        """Records that a stage ended, in the transaction that holds its result."""
-        await session.execute(
-            update(OperationStage)
-            .where(OperationStage.id == record_id)
-            .values(done=done, error_code=error_code, finished_at=func.now())
-        )
+        if runs:
+            await session.execute(_upsert(lease, runs))
 
     async def succeed(self, session: WriteSession, lease: Lease, counts: dict[str, int]) -> None:
         """Ends the operation well, in the caller's transaction: the one that makes its result visible."""
@@ -320,6 +294,7 @@ class Ledger:
         The first loss is made good at once. An operation that loses a second worker waits a while, at random, so that
         one that kills its workers does not take the same others with it each time.
         """
+        drained = await self._outbox.is_drained()
         async with self._database.system() as session:
             expired = (Operation.state == OperationState.RUNNING) & (Operation.due_at < func.now())
             lost = await _locked_oldest(session, expired, limit)
@@ -328,7 +303,8 @@ class Ledger:
                 again = 1 < operation.attempts < operation.max_attempts
                 self._queue(session, operation, _scattered(_retry_delay(operation.attempts)) if again else None)
             forgotten = (Operation.state == OperationState.QUEUED) & (Operation.due_at < func.now() - NUDGE_AFTER)
-            waiting = await _locked_oldest(session, forgotten, limit)
+            # While messages wait, theirs may be among them: a long queue would only grow by repeats.
+            waiting = await _locked_oldest(session, forgotten, limit) if drained else []
             for operation in waiting:
                 self._queue(session, operation, None)
             return len(lost) + len(waiting)
@@ -343,6 +319,30 @@ class Ledger:
             await session.execute(update(Operation).where(running).values(due_at=func.now() - NUDGE_AFTER))
             waiting = (Operation.state == OperationState.QUEUED) & (Operation.due_at <= func.now())
             await session.execute(update(Operation).where(waiting).values(due_at=func.now() - 2 * NUDGE_AFTER))
+
+
+def _upsert(lease: Lease, runs: Sequence["StageRun"]) -> Insert:
+    """Stages as rows. What has passed since is subtracted from the database's clock: those of workers may differ."""
+    now = time.monotonic()
+    rows = [
+        {
+            "id": run.id,
+            "tenant_id": lease.tenant_id,
+            "operation_id": lease.operation_id,
+            "attempt": lease.attempt,
+            "stage": run.stage,
+            "done": run.done,
+            "total": run.total,
+            "started_at": func.clock_timestamp() - timedelta(seconds=now - run.begun),
+            "finished_at": None if run.ended is None else func.clock_timestamp() - timedelta(seconds=now - run.ended),
+        }
+        for run in runs
+    ]
+    new = insert(OperationStage).values(rows)
+    return new.on_conflict_do_update(
+        index_elements=[OperationStage.id],
+        set_={"done": new.excluded.done, "total": new.excluded.total, "finished_at": new.excluded.finished_at},
+    )
 
 
 def _due() -> ColumnElement[bool]:

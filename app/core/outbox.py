@@ -26,6 +26,9 @@ class Broker(Protocol):
 
     async def publish(self, task: str, arguments: dict[str, Any]) -> None: ...
 
+    async def waiting(self) -> int:
+        """Messages that no worker has taken yet."""
+
 
 class Outbox:
     def __init__(self, database: Database, broker: Broker) -> None:
@@ -48,6 +51,13 @@ class Outbox:
         session.add(message)
         if delay is None:
             session.after_commit(lambda: self._publish_now(message.id, task, arguments))
+
+    async def is_drained(self) -> bool:
+        """Whether workers have taken all that was published. False where the broker does not say."""
+        try:
+            return await self._broker.waiting() == 0
+        except EngineUnavailable:
+            return False
 
     async def _publish_now(self, message_id: UUID, task: str, arguments: dict[str, Any]) -> None:
         """Never fails: the transaction has committed, and what is not done here the sweeper does."""

@@ -8,8 +8,7 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from itertools import pairwise
+from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -17,11 +16,13 @@ from app.chunking.chunk import text_hash
 from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.core.database import WriteSession
-from app.core.errors import BigGraphError, Cancelled, EngineRejected, EngineUnavailable
+from app.core.errors import Cancelled, EngineRejected, EngineUnavailable
 from app.core.ledger import Lease
+from app.core.stages import StageLog
 from app.ingestion import passwords, projection, repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
+from app.ingestion.projection import Batch
 from app.ingestion.repository import Subject
 from app.models import DocumentStatus, OperationKind
 from app.parsing.document import ParsedDocument
@@ -33,9 +34,16 @@ from app.ports.parts import Parts
 from app.ports.text_index import TextIndex
 from app.ports.vector_index import VectorIndex, Vectors
 
-STAGES = ("parse", "chunk", "embed", "index", "verify", "activate")
-BEGINS_AT = {"parse": 0, "chunk": 15, "embed": 20, "index": 80, "verify": 92, "activate": 97, "done": 100}
-"""Percent of the whole at which a stage begins: rough shares of the time that a text PDF takes."""
+SPANS = {
+    "parse": (0, 15),
+    "chunk": (15, 20),
+    "embed": (20, 80),
+    "index": (80, 92),
+    "verify": (92, 97),
+    "activate": (97, 100),
+}
+"""The stages, each with the percent of the whole at which it begins and ends: rough shares of a text PDF's time."""
+STAGES = tuple(SPANS)
 EMBED_BATCH = 32
 
 
@@ -51,14 +59,16 @@ class Ingestion:
         self._document_id: UUID = lease.document_id
         self._generation: int = lease.generation
         self._counts: dict[str, int] = {}
-        self._record_id = UUID(int=0)
+        self._log = StageLog(parts.database, parts.ledger, lease, SPANS)
         self._parsed: ParsedDocument | None = None
         """What this attempt has parsed itself and need not fetch again."""
+        self._batch: Batch | None = None
+        """All chunks, where this attempt has made them itself and they are few: they need not be read again."""
         self._indexed_facts: tuple[list[str], dict[str, object]] | None = None
 
     async def run(self) -> None:
         """Raises `BigGraphError`; what was finished stays for the next attempt."""
-        stages: dict[str, Callable[[Subject], Awaitable[Subject]]] = {
+        stages: dict[str, Callable[[Subject], Awaitable[None]]] = {
             "parse": self._parse,
             "chunk": self._chunk,
             "embed": self._embed,
@@ -66,47 +76,45 @@ class Ingestion:
             "verify": self._verify,
         }
         first = _first_stage(self._lease.stage)
-        async with self._parts.database.write(self._scope) as session:
-            await repository.lock_document(session, self._document_id)
-            await self._enter(session, first)
-            subject = await self._load(session)
-            await repository.set_status(session, self._document_id, DocumentStatus.PROCESSING)
-        reached("claimed")
-        for stage in STAGES[STAGES.index(first) : -1]:
-            subject = await stages[stage](subject)
-        await self._activate()
+        async with self._log.recording():
+            async with self._log.moving(first) as session:
+                subject = await self._locked(session)
+                subject.set_status(DocumentStatus.PROCESSING)
+            reached("claimed")
+            for stage in STAGES[STAGES.index(first) : -1]:
+                await stages[stage](subject)
+            await self._activate()
 
-    # --- stages: each takes the document as it is, and gives it as it is afterwards -----------------------------
+    # --- stages: each finds what the one before has left in memory, Postgres or the blob store ------------------
 
-    async def _parse(self, subject: Subject) -> Subject:
+    async def _parse(self, subject: Subject) -> None:
         settings = self._parts.settings
         limits = ParseLimits(wall_seconds=settings.parse_timeout_seconds, memory_bytes=settings.parse_memory_bytes)
         with tempfile.TemporaryDirectory(prefix="parse-", dir=settings.scratch_dir) as scratch:
             original, result = Path(scratch) / "original", Path(scratch) / "parsed.json"
             await self._parts.blobs.fetch(self._scope, subject.generation.blob_key, original)
             reached("fetched")
-            async with self._reporting("parse") as progress:
-                parsed = await parse_file(
-                    original,
-                    file_name=subject.generation.file_name,
-                    limits=limits,
-                    password=passwords.of_generation(self._parts, subject.generation),
-                    settings=ParsingSettings.model_validate(subject.generation.settings.get("parsing", {})),
-                    progress=progress,
-                )
+            parsed = await parse_file(
+                original,
+                file_name=subject.generation.file_name,
+                limits=limits,
+                password=passwords.of_generation(self._parts, subject.generation),
+                settings=ParsingSettings.model_validate(subject.generation.settings.get("parsing", {})),
+                progress=self._log.progress,
+            )
             if not parsed.text.strip():
                 raise parse_failure("no_text")
             await asyncio.to_thread(result.write_text, parsed.model_dump_json(), "utf-8")
             await self._parts.blobs.put_file(self._scope, self._parsed_key, result)
-        async with self._leaving("parse", done=parsed.page_count or 0) as (session, current):
-            current.generation.media_type, current.generation.parser = parsed.media_type, parsed.parser
-            await repository.forget_passwords(session, self._document_id, self._generation)
+        self._parsed = parsed
+        self._log.progress(parsed.page_count or 0, parsed.page_count)
         reached("parsed")
-        return current
+        self._log.enter("chunk")
 
-    async def _chunk(self, subject: Subject) -> Subject:
+    async def _chunk(self, subject: Subject) -> None:
         parsed, self._parsed = self._parsed or await self._load_parsed(), None
-        settings = ChunkingSettings.model_validate(subject.generation.settings["chunking"])
+        generation = subject.generation
+        settings = ChunkingSettings.model_validate(generation.settings["chunking"])
         title = _title(subject, parsed)
         tokens = self._parts.embedder.tokens
         with embedding_in_threads(self._parts.embedder) as embed:
@@ -114,63 +122,71 @@ class Ingestion:
         if not drafts:
             raise parse_failure("no_text")
         hashes = [text_hash(draft.embedded_text(title)) for draft in drafts]
-        async with self._leaving("chunk", done=len(drafts)) as (session, current):
-            found = {"title": title, "pages": parsed.page_count}
-            current.generation.settings = {**current.generation.settings, **found}
-            await repository.replace_chunks(session, current, drafts, hashes)
+        self._log.progress(len(drafts), len(drafts))
+        async with self._leaving("embed") as session:
+            session.add(generation)
+            passwords.forget(generation)
+            generation.media_type, generation.parser = parsed.media_type, parsed.parser
+            generation.settings = {**generation.settings, "title": title, "pages": parsed.page_count}
+            chunks = await repository.replace_chunks(session, subject, drafts, hashes, keep=projection.BATCH)
+            if chunks is not None:
+                space = self._parts.embedder.space.name
+                self._batch = Batch(chunks, await repository.vectors(session, space, hashes))
         reached("chunked")
-        return current
 
-    async def _embed(self, subject: Subject) -> Subject:
+    async def _embed(self, subject: Subject) -> None:
         """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage."""
         space = self._parts.embedder.space.name
-        total, missing = await self._missing_vectors(subject, space)
+        total, missing = await self._missing_vectors(subject)
         done = total - len(missing)
         self._counts |= {"embedded": len(missing), "reused": done}
+        self._log.progress(done, total)
         items = sorted(missing.items(), key=lambda item: len(item[1]))  # of similar length: less padding
         batches = [items[first : first + EMBED_BATCH] for first in range(0, len(items), EMBED_BATCH)]
         for batch in batches[:-1]:
             vectors = await self._vectors_of(batch)
-            done += len(batch)
             async with self._parts.database.write(self._scope) as session:
-                await self._note_progress(session, "embed", done, total)
+                await self._parts.ledger.hold(session, self._lease)
                 await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
+            done += len(batch)
+            self._log.progress(done, total)
             reached("embedding")
         vectors = await self._vectors_of(batches[-1]) if batches else {}
-        async with self._leaving("embed", done=total) as (session, current):
+        self._log.progress(total, total)
+        async with self._leaving("index") as session:
             await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
         reached("embedded")
-        return current
 
     async def _vectors_of(self, batch: Sequence[tuple[bytes, str]]) -> dict[bytes, Vectors]:
-        vectors = await self._parts.embedder.embed_passages([text for _, text in batch])
-        return {text_hash: vector for (text_hash, _), vector in zip(batch, vectors, strict=True)}
+        made = await self._parts.embedder.embed_passages([text for _, text in batch])
+        vectors = {text_hash: vector for (text_hash, _), vector in zip(batch, made, strict=True)}
+        if self._batch is not None:
+            self._batch.vectors.update(vectors)
+        return vectors
 
-    async def _index(self, subject: Subject) -> Subject:
+    async def _index(self, subject: Subject) -> None:
         """Writes every chunk to both indexes; when both have answered, both see all of them."""
         self._indexed_facts = repository.facts(subject)
         done = 0
-        async for batch in projection.batches(self._parts, self._scope, subject):
-            if done:
-                async with self._parts.database.write(self._scope) as session:
-                    await self._note_progress(session, "index", done, None)
+        async for batch in self._batches(subject):
             await projection.write_vectors(self._parts, self._scope, subject, batch)
             reached("vectors_written")
             await projection.write_terms(self._parts, self._scope, subject, batch, self._lease.fencing)
             reached("terms_written")
             done += len(batch.chunks)
-        async with self._leaving("index", done=done) as (_, current):
-            pass
-        return current
+            self._log.progress(done)
+        self._log.enter("verify")
 
-    async def _verify(self, subject: Subject) -> Subject:
-        """Both indexes must hold exactly the chunks that Postgres holds. The stage ends with the activation."""
-        expected, vectors, terms = await self._ids_in_stores()
+    async def _verify(self, _: Subject) -> None:
+        """Both indexes must hold exactly the chunks that Postgres holds."""
+        expected = await self._ids_in_postgres()
         self._counts["chunks"] = len(expected)
-        for name, index, found in (
-            ("vector index", self._parts.vectors, vectors),
-            ("term index", self._parts.texts, terms),
-        ):
+        indexes: tuple[tuple[str, VectorIndex | TextIndex], ...] = (
+            ("vector index", self._parts.vectors),
+            ("term index", self._parts.texts),
+        )
+        for name, index in indexes:
+            found = await self._ids_in(index)
             if found != expected:
                 await index.delete(self._scope, sorted(found - expected))
                 raise EngineUnavailable(
@@ -178,26 +194,25 @@ class Ingestion:
                     f"{len(found - expected)} that are not of it. It is indexed again.",
                     code="verification_failed",
                 )
+        self._log.progress(len(expected), len(expected))
         reached("verified")
-        return subject
 
     async def _activate(self) -> None:
-        async with self._parts.database.write(self._scope) as session:
-            await repository.lock_document(session, self._document_id)
+        count = self._counts["chunks"]
+        async with self._log.moving(None) as session:
+            subject = await self._locked(session)
             await self._parts.ledger.hold(session, self._lease)
-            await self._pass_on(session, "verify", done=self._counts["chunks"])
-            await self._parts.ledger.succeed(session, self._lease, self._counts)
-            subject = await self._load(session)
+            self._log.enter("activate")
+            self._log.progress(count, count)
             if (subject.document.active_generation or 0) > self._generation:
                 raise Cancelled("A newer version of the document is active already.")
-            count = self._counts["chunks"]
             await repository.activate(session, subject, count, subject.generation.settings.get("pages"))
-            await self._parts.ledger.end_stage(session, self._record_id, done=count)
             kb_id = subject.document.knowledge_base_id
             if self._generation > 1:
                 self._enqueue(session, OperationKind.PURGE, kb_id)
             if self._indexed_facts != repository.facts(subject):  # tags or metadata were changed while this went on
                 self._enqueue(session, OperationKind.REINDEX, kb_id)
+            await self._parts.ledger.succeed(session, self._lease, self._counts)
         reached("activated")
 
     # --- what the stages share ----------------------------------------------------------------------------------
@@ -205,27 +220,19 @@ class Ingestion:
     def _enqueue(self, session: WriteSession, kind: OperationKind, kb_id: UUID) -> None:
         self._parts.ledger.enqueue(session, self._scope, kind, knowledge_base_id=kb_id, document_id=self._document_id)
 
-    async def _load(self, session: WriteSession) -> Subject:
-        subject = await repository.subject(session, self._document_id, self._generation)
+    async def _locked(self, session: WriteSession) -> Subject:
+        """The document as it is now, locked before the operation is."""
+        subject = await repository.subject(session, self._document_id, self._generation, lock=True)
         if subject is None:
             raise Cancelled("The document was deleted.")
         return subject
 
-    async def _enter(self, session: WriteSession, stage: str) -> None:
-        self._record_id = await self._parts.ledger.enter_stage(session, self._lease, stage, percent=BEGINS_AT[stage])
-
     @asynccontextmanager
-    async def _leaving(self, stage: str, *, done: int) -> AsyncIterator[tuple[WriteSession, Subject]]:
-        """The transaction that takes a stage's result, ends the stage and begins the next one."""
-        async with self._parts.database.write(self._scope) as session:
+    async def _leaving(self, following: str) -> AsyncIterator[WriteSession]:
+        """The transaction that takes a stage's result under the lease and begins the following stage."""
+        async with self._log.moving(following) as session:
             await self._parts.ledger.hold(session, self._lease)
-            yield session, await self._load(session)
-            await self._pass_on(session, stage, done=done)
-
-    async def _pass_on(self, session: WriteSession, stage: str, *, done: int) -> None:
-        """Ends a stage and begins the next."""
-        await self._parts.ledger.end_stage(session, self._record_id, done=done)
-        await self._enter(session, STAGES[STAGES.index(stage) + 1])
+            yield session
 
     @property
     def _parsed_key(self) -> str:
@@ -237,11 +244,18 @@ class Ingestion:
             await self._parts.blobs.fetch(self._scope, self._parsed_key, path)
             return await asyncio.to_thread(lambda: ParsedDocument.model_validate_json(path.read_bytes()))
 
-    async def _missing_vectors(self, subject: Subject, space: str) -> tuple[int, dict[bytes, str]]:
+    async def _batches(self, subject: Subject) -> AsyncIterator[Batch]:
+        if self._batch is not None:
+            yield self._batch
+            return
+        async for batch in projection.batches(self._parts, self._scope, subject):
+            yield batch
+
+    async def _missing_vectors(self, subject: Subject) -> tuple[int, dict[bytes, str]]:
         """How many different texts there are, and those without a vector yet, by hash."""
         known: set[bytes] = set()
         missing: dict[bytes, str] = {}
-        async for batch in projection.batches(self._parts, self._scope, subject):
+        async for batch in self._batches(subject):
             known |= batch.vectors.keys()
             missing |= {
                 chunk.text_hash: projection.text_of(subject, chunk)
@@ -250,47 +264,15 @@ class Ingestion:
             }
         return len(known) + len(missing), missing
 
-    async def _ids_in_stores(self) -> tuple[set[UUID], set[UUID], set[UUID]]:
+    async def _ids_in_postgres(self) -> set[UUID]:
+        if self._batch is not None:
+            return {chunk.id for chunk in self._batch.chunks}
         async with self._parts.database.read(self._scope) as session:
-            expected = await repository.chunk_ids(session, self._document_id, self._generation)
-        return expected, await self._ids_in(self._parts.vectors), await self._ids_in(self._parts.texts)
+            return await repository.chunk_ids(session, self._document_id, self._generation)
 
     async def _ids_in(self, index: VectorIndex | TextIndex) -> set[UUID]:
         held = index.scan(self._scope, document_id=self._document_id, generation=self._generation)
         return {item.chunk_id async for item in held}
-
-    @asynccontextmanager
-    async def _reporting(self, stage: str) -> AsyncIterator[Callable[[int, int], None]]:
-        """Gives a function that says how far a stage is; the newest is recorded once a second."""
-        latest = recorded = (0, 0)
-
-        def said(done: int, total: int) -> None:
-            nonlocal latest
-            latest = (done, total)
-
-        async def record() -> None:
-            nonlocal recorded
-            while True:
-                await asyncio.sleep(1.0)
-                if latest != recorded:
-                    recorded = latest
-                    async with self._parts.database.write(self._scope) as session:
-                        await self._note_progress(session, stage, *latest)
-
-        recorder = asyncio.create_task(record())
-        try:
-            yield said
-        finally:
-            recorder.cancel()
-            with suppress(asyncio.CancelledError, BigGraphError):  # the next step finds a lost lease itself
-                await recorder
-
-    async def _note_progress(self, session: WriteSession, stage: str, done: int, total: int | None) -> None:
-        begin, end = BEGINS_AT[stage], _ends_at(stage)
-        percent = begin + (end - begin) * done // total if total else begin
-        await self._parts.ledger.note_progress(
-            session, self._lease, self._record_id, percent=percent, done=done, total=total
-        )
 
 
 def _first_stage(stopped_in: str | None) -> str:
@@ -298,10 +280,6 @@ def _first_stage(stopped_in: str | None) -> str:
     if stopped_in in ("verify", "activate"):
         return "index"
     return stopped_in if stopped_in in STAGES else STAGES[0]
-
-
-def _ends_at(stage: str) -> int:
-    return next(BEGINS_AT[after] for before, after in pairwise(BEGINS_AT) if before == stage)
 
 
 def _title(subject: Subject, parsed: ParsedDocument) -> str:

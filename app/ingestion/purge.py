@@ -10,6 +10,7 @@ from uuid import UUID
 
 from app.core.errors import Postponed
 from app.core.ledger import Lease
+from app.core.stages import StageLog
 from app.ingestion import purge_repository as repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.projection import parsed_key
@@ -70,19 +71,21 @@ class _Purge:
 
 async def purge(parts: Parts, lease: Lease) -> None:
     """A purge of one document, or without `document_id` of every document of a deleted knowledge base."""
-    record_id = await parts.ledger.start_stage(lease, "purge", percent=0)
     work, counts = _Purge(parts, lease), Counter[str]()
     waiting: Postponed | None = None
-    for document_id, deleted in await _documents(parts, lease):
-        try:
-            counts += await work.document(document_id, deleted=deleted)
-        except Postponed as error:
-            waiting = error
-    if waiting is not None:
-        raise waiting
-    async with parts.database.write(lease.scope) as session:
-        await parts.ledger.end_stage(session, record_id, done=counts["chunks"])
-        await parts.ledger.succeed(session, lease, dict(counts))
+    log = StageLog(parts.database, parts.ledger, lease, {"purge": (0, 100)})
+    async with log.recording():
+        log.enter("purge")
+        for document_id, deleted in await _documents(parts, lease):
+            try:
+                counts += await work.document(document_id, deleted=deleted)
+            except Postponed as error:
+                waiting = error
+            log.progress(counts["chunks"])
+        if waiting is not None:
+            raise waiting
+        async with log.moving(None) as session:
+            await parts.ledger.succeed(session, lease, dict(counts))
 
 
 async def _documents(parts: Parts, lease: Lease) -> list[tuple[UUID, bool]]:

@@ -1,10 +1,11 @@
 """Writes a document's changed tags and metadata into both indexes, for every generation that they hold."""
 
+from contextlib import suppress
 from typing import Any
-from uuid import UUID
 
 from app.core.database import ReadSession
 from app.core.ledger import Lease
+from app.core.stages import StageLog
 from app.ingestion import repository
 from app.models import Chunk
 from app.ports.indexes import ChunkSource
@@ -13,20 +14,30 @@ from app.ports.parts import Parts
 BATCH = 500
 
 
+class _ChangedAgain(Exception):
+    """Another reindexing may have written the newer facts before ours: they are written once more."""
+
+
 async def reindex(parts: Parts, lease: Lease) -> None:
-    record_id = await parts.ledger.start_stage(lease, "reindex", percent=0)
-    while True:
-        async with parts.database.read(lease.scope) as session:
-            written = await _facts(session, lease)
-        done = await _write(parts, lease, record_id)
-        async with parts.database.write(lease.scope) as session:
-            if lease.document_id is not None:
-                await repository.lock_document(session, lease.document_id)
-            # If they were changed again meanwhile, another reindexing may have written the newer ones before these.
-            if await _facts(session, lease) == written:
-                await parts.ledger.end_stage(session, record_id, done=done)
-                await parts.ledger.succeed(session, lease, {"chunks": done})
+    log = StageLog(parts.database, parts.ledger, lease, {"reindex": (0, 100)})
+    async with log.recording():
+        log.enter("reindex")
+        while True:
+            with suppress(_ChangedAgain):
+                await _attempt(parts, lease, log)
                 return
+
+
+async def _attempt(parts: Parts, lease: Lease, log: StageLog) -> None:
+    async with parts.database.read(lease.scope) as session:
+        written = await _facts(session, lease)
+    done = await _write(parts, lease, log)
+    async with log.moving(None) as session:
+        if lease.document_id is not None:
+            await repository.lock_document(session, lease.document_id)
+        if await _facts(session, lease) != written:
+            raise _ChangedAgain
+        await parts.ledger.succeed(session, lease, {"chunks": done})
 
 
 async def _facts(session: ReadSession, lease: Lease) -> tuple[list[str], dict[str, Any]] | None:
@@ -37,14 +48,14 @@ async def _facts(session: ReadSession, lease: Lease) -> tuple[list[str], dict[st
     return (document.tags, document.doc_metadata) if document else None
 
 
-async def _write(parts: Parts, lease: Lease, record_id: UUID) -> int:
+async def _write(parts: Parts, lease: Lease, log: StageLog) -> int:
     done, after = 0, (0, -1)
     while batch := await _sources(parts, lease, after):
         sources, after = batch
         await parts.vectors.update_source(lease.scope, sources)
         await parts.texts.update_source(lease.scope, sources)
         done += len(sources)
-        await parts.ledger.progress(lease, record_id, percent=50, done=done, total=None)
+        log.progress(done)
     return done
 
 

@@ -39,6 +39,11 @@ class Subject:
     document: Document
     generation: Generation
 
+    def set_status(self, status: DocumentStatus) -> None:
+        """Of the document; what went wrong before is forgotten."""
+        self.document.status = status
+        self.document.error_code = self.document.error_detail = None
+
     def source(self, chunk: UUID) -> ChunkSource:
         return chunk_source(self.document, self.generation.generation, chunk)
 
@@ -80,14 +85,6 @@ async def subject(session: ReadSession, document_id: UUID, generation: int, *, l
     return Subject(*row) if row else None
 
 
-async def set_status(session: WriteSession, document_id: UUID, status: DocumentStatus) -> None:
-    await session.execute(
-        update(Document)
-        .where(Document.id == document_id, Document.deleted_at.is_(None))
-        .values(status=status, error_code=None, error_detail=None)
-    )
-
-
 async def set_failed(session: WriteSession, document_id: UUID, number: int | None, code: str, detail: str) -> None:
     """Marks the document failed if the failed generation is still its newest. Passwords up to it are forgotten."""
     await session.execute(
@@ -110,9 +107,9 @@ async def forget_passwords(session: WriteSession, document_id: UUID, number: int
 
 
 async def replace_chunks(
-    session: WriteSession, subject: Subject, drafts: Sequence[DraftChunk], hashes: Sequence[bytes]
-) -> None:
-    """Writes the generation's chunks; what an earlier attempt wrote is replaced."""
+    session: WriteSession, subject: Subject, drafts: Sequence[DraftChunk], hashes: Sequence[bytes], *, keep: int
+) -> list[Chunk] | None:
+    """Writes the generation's chunks; what an earlier attempt wrote is replaced. The chunks, if at most `keep`."""
     document, generation = subject.document, subject.generation.generation
     await session.execute(delete(Chunk).where(Chunk.document_id == document.id, Chunk.generation == generation))
     rows = [
@@ -140,6 +137,7 @@ async def replace_chunks(
     ]
     for first in range(0, len(rows), 1000):
         await session.execute(insert(Chunk), rows[first : first + 1000])
+    return [Chunk(**row) for row in rows] if len(rows) <= keep else None
 
 
 async def chunks_with_vectors(
@@ -165,6 +163,14 @@ async def chunk_ids(session: ReadSession, document_id: UUID, generation: int) ->
     return set(
         await session.scalars(select(Chunk.id).where(Chunk.document_id == document_id, Chunk.generation == generation))
     )
+
+
+async def vectors(session: ReadSession, space: str, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:
+    """Cached vectors by the hash of their text, as far as there are any."""
+    rows = await session.execute(
+        select(Embedding.text_hash, Embedding.vector).where(Embedding.space == space, Embedding.text_hash.in_(hashes))
+    )
+    return {text_hash: np.frombuffer(vector, dtype="<f4") for text_hash, vector in rows}
 
 
 async def add_vectors(session: WriteSession, tenant_id: UUID, space: str, vectors: Mapping[bytes, Vectors]) -> None:

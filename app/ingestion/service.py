@@ -86,7 +86,7 @@ async def retry(session: WriteSession, parts: Parts, operation_id: UUID) -> Oper
             raise Conflict(
                 "The document was deleted or replaced since. Upload it again instead.", code="operation_superseded"
             )
-        await repository.set_status(session, operation.document_id, DocumentStatus.QUEUED)
+        subject.set_status(DocumentStatus.QUEUED)
     await session.flush()
     await session.refresh(operation)
     return operation

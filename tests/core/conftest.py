@@ -1,6 +1,7 @@
 """The ledger and the outbox on a real database and a real broker, with nobody who works."""
 
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,11 +17,12 @@ from app.adapters.embedded.postgres import EmbeddedPostgres
 from app.adapters.embedded.valkey import EmbeddedValkey
 from app.core.database import Database
 from app.core.ids import new_id
-from app.core.ledger import Ledger
+from app.core.ledger import Lease, Ledger
 from app.core.outbox import Outbox
 from app.core.schema import migrate
 from app.core.scope import Role, TenantScope
 from app.core.settings import Settings
+from app.core.stages import StageRun
 from app.models import Operation, OperationKind, OperationStage, OutboxMessage, OutboxState, Tenant
 
 
@@ -69,6 +71,11 @@ class Desk:
     async def enqueue(self, kind: OperationKind = OperationKind.INGEST) -> UUID:
         async with self.database.write(self.scope) as session:
             return self.ledger.enqueue(session, self.scope, kind, document_id=new_id(), generation=1).id
+
+    async def enter(self, lease: Lease, stage: str) -> None:
+        """As a worker that begins a stage."""
+        async with self.database.write(self.scope) as session:
+            await self.ledger.record(session, lease, [StageRun(stage, time.monotonic())], stage=stage, percent=0)
 
     async def operation(self, operation_id: UUID) -> Operation:
         async with self.database.read(self.scope) as session:

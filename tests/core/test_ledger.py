@@ -76,7 +76,7 @@ async def test_a_renewed_lease_is_not_taken_over(desk: Desk) -> None:
 async def test_a_late_worker_commits_nothing(desk: Desk, taken_by: str) -> None:
     operation_id = await desk.enqueue()
     late = await claimed(desk, operation_id, "late")
-    record_id = await desk.ledger.start_stage(late, "parse", percent=0)
+    await desk.enter(late, "parse")
     await desk.pass_time(operation_id, EXPIRED)
     if taken_by == "another worker":
         await claimed(desk, operation_id, "second")
@@ -93,9 +93,7 @@ async def test_a_late_worker_commits_nothing(desk: Desk, taken_by: str) -> None:
     with pytest.raises(LeaseLost):
         await desk.ledger.heartbeat(late)
     with pytest.raises(LeaseLost):
-        await desk.ledger.start_stage(late, "chunk", percent=15)
-    with pytest.raises(LeaseLost):
-        await desk.ledger.progress(late, record_id, percent=9, done=9, total=9)
+        await desk.enter(late, "chunk")
     with pytest.raises(LeaseLost):
         await write_and_succeed()
     assert await failed(desk, late, may_retry=True) is None
@@ -110,7 +108,7 @@ async def test_a_late_worker_commits_nothing(desk: Desk, taken_by: str) -> None:
 
 async def test_the_stage_of_a_lost_worker_says_so(desk: Desk) -> None:
     operation_id = await desk.enqueue()
-    await desk.ledger.start_stage(await claimed(desk, operation_id), "embed", percent=20)
+    await desk.enter(await claimed(desk, operation_id), "embed")
     await lose(desk, operation_id)
     second = await claimed(desk, operation_id)
     assert second.stage == "embed"
@@ -191,8 +189,8 @@ async def test_cancelling_what_runs_is_heard_at_the_next_step(desk: Desk) -> Non
 async def test_a_retry_goes_on_at_the_stage_that_failed(desk: Desk) -> None:
     operation_id = await desk.enqueue()
     lease = await claimed(desk, operation_id)
-    await desk.ledger.start_stage(lease, "parse", percent=0)
-    await desk.ledger.start_stage(lease, "embed", percent=20)
+    await desk.enter(lease, "parse")
+    await desk.enter(lease, "embed")
     await failed(desk, lease, may_retry=False)
     async with desk.database.write(desk.scope) as session:
         await desk.ledger.retry(session, operation_id)
@@ -206,7 +204,7 @@ async def test_a_retry_goes_on_at_the_stage_that_failed(desk: Desk) -> None:
 async def test_a_released_operation_is_free_at_once_and_has_lost_no_attempt(desk: Desk) -> None:
     operation_id = await desk.enqueue()
     lease = await claimed(desk, operation_id)
-    await desk.ledger.start_stage(lease, "embed", percent=20)
+    await desk.enter(lease, "embed")
     await desk.lose_messages()
     await desk.ledger.release(lease)
     assert await desk.published() == 1
@@ -256,3 +254,10 @@ async def test_the_only_worker_recovers_at_its_start_without_waiting_for_leases(
     assert {(await desk.operation(one)).state for one in (running, queued, waiting)} == {OperationState.QUEUED}
     assert await desk.ledger.claim(desk.scope.tenant_id, waiting, "worker") is None  # its delay holds
     assert await desk.ledger.claim(desk.scope.tenant_id, running, "worker") is not None
+
+
+async def test_what_waits_in_a_long_queue_is_not_published_again(desk: Desk) -> None:
+    operation_id = await desk.enqueue()
+    await desk.pass_time(operation_id, NUDGE_AFTER.total_seconds() + 1)
+    assert await desk.ledger.sweep() == 0
+    assert await desk.published() == 1

@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from typing import Any
+from typing import Any, cast
 
 from celery import Celery
-from kombu.exceptions import OperationalError
+from kombu.exceptions import ChannelError, OperationalError
 from redis.exceptions import RedisError
 
 from app.core.errors import EngineUnavailable
@@ -64,6 +64,20 @@ class CeleryBroker:
             self._celery.send_task(task, kwargs=arguments, retry=False)
         except (OperationalError, RedisError, OSError) as error:
             self._down_until = time.monotonic() + DOWN_SECONDS
+            raise _unavailable() from error
+
+    async def waiting(self) -> int:
+        return await asyncio.to_thread(self._waiting)
+
+    def _waiting(self) -> int:
+        queue = self._celery.conf.task_default_queue
+        try:
+            with self._celery.connection_for_read() as connection, connection.channel() as channel:
+                count: int = cast("Any", channel).queue_declare(queue, passive=True).message_count
+                return count
+        except ChannelError:  # nobody has used the queue yet
+            return 0
+        except (OperationalError, RedisError, OSError) as error:
             raise _unavailable() from error
 
     async def close(self) -> None:

@@ -1,0 +1,129 @@
+"""The stages of one attempt at an operation: noted in memory, written with what the attempt commits anyway.
+
+A small document passes all its stages in a fraction of a second; a transaction at each turn would cost more than the
+work. So a stage's record is written by the transaction that holds the stage's result, and, for whoever watches a long
+one, by a recorder once a second.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from copy import copy
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from app.core.database import Database, WriteSession
+from app.core.errors import BigGraphError
+from app.core.ids import new_id
+from app.core.ledger import Lease, Ledger
+
+RECORD_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class StageRun:
+    """One run of one stage. Times are this process's monotonic clock, in seconds."""
+
+    stage: str
+    begun: float
+    ended: float | None = None
+    done: int = 0
+    total: int | None = None
+    id: UUID = field(default_factory=new_id)
+
+
+class StageLog:
+    """`spans` gives each stage its share of the whole: the percent at which it begins and ends."""
+
+    def __init__(self, database: Database, ledger: Ledger, lease: Lease, spans: Mapping[str, tuple[int, int]]) -> None:
+        self._database = database
+        self._ledger = ledger
+        self._lease = lease
+        self._spans = spans
+        self._unwritten: list[StageRun] = []
+        self._current: StageRun | None = None
+        self._changed = False
+        self._moving = asyncio.Lock()
+
+    def enter(self, stage: str) -> None:
+        """Ends the stage before and begins this one. What the one before has made must be durable already."""
+        self.end()
+        self._current = StageRun(stage, time.monotonic())
+        self._changed = True
+
+    def end(self) -> None:
+        """Ends the current stage, if there is one."""
+        if self._current is not None:
+            self._current.ended = time.monotonic()
+            self._unwritten.append(self._current)
+            self._current = None
+            self._changed = True
+
+    def progress(self, done: int, total: int | None = None) -> None:
+        """How far the current stage is, in whatever it counts."""
+        if self._current is not None:
+            self._current.done, self._current.total = done, total
+            self._changed = True
+
+    @asynccontextmanager
+    async def moving(self, following: str | None) -> AsyncIterator[WriteSession]:
+        """The transaction that takes the current stage's result and begins the following stage: both, or neither."""
+        async with self._moving:
+            before = list(self._unwritten), copy(self._current)
+            try:
+                async with self._database.write(self._lease.scope) as session:
+                    yield session
+                    if following is None:
+                        self.end()
+                    else:
+                        self.enter(following)
+                    await self._write(session)
+            except BaseException:
+                self._unwritten, self._current = before
+                raise
+            self._written()
+
+    @asynccontextmanager
+    async def recording(self) -> AsyncIterator[None]:
+        """While the block runs, what is new is recorded once a second; and at last, where it fails."""
+        recorder = asyncio.create_task(self._record())
+        try:
+            yield
+        except Exception:
+            await self._flush()  # a retry begins at the stage that failed
+            raise
+        finally:
+            recorder.cancel()
+            with suppress(asyncio.CancelledError):
+                await recorder
+
+    async def _record(self) -> None:
+        while True:
+            await asyncio.sleep(RECORD_SECONDS)
+            await self._flush()
+
+    async def _flush(self) -> None:
+        """A lost lease, or a database that is away, is found by the next step of the work itself."""
+        with suppress(BigGraphError):
+            async with self._moving:
+                if self._changed:
+                    async with self._database.write(self._lease.scope) as session:
+                        await self._write(session)
+                    self._written()
+
+    async def _write(self, session: WriteSession) -> None:
+        runs = [*self._unwritten, *([self._current] if self._current is not None else [])]
+        stage = self._current.stage if self._current is not None else None
+        await self._ledger.record(session, self._lease, runs, stage=stage, percent=self._percent())
+
+    def _written(self) -> None:
+        self._unwritten.clear()
+        self._changed = False
+
+    def _percent(self) -> int:
+        if self._current is None:
+            return 100
+        begin, end = self._spans[self._current.stage]
+        done, total = self._current.done, self._current.total
+        return begin + (end - begin) * min(done, total) // total if total else begin
