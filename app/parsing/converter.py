@@ -5,6 +5,7 @@ makes it start LibreOffice, confined in a way of its own. Both are of the parser
 """
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -138,7 +139,7 @@ def _wait_and_convert(receiver: int, parent: int, program: Path, scratch: Path, 
         os.close(receiver)
         if len(request) == 2 and request[1] in _FORMATS:
             given, target = request
-            _write_profile(scratch)
+            _write_profile(program, scratch)
             status = _run(program, scratch, given, target, limits)
             if status == _AGAIN:
                 status = _run(program, scratch, given, target, limits)
@@ -148,10 +149,17 @@ def _wait_and_convert(receiver: int, parent: int, program: Path, scratch: Path, 
         os._exit(status)
 
 
-def _write_profile(scratch: Path) -> None:
+def _write_profile(program: Path, scratch: Path) -> None:
+    """Settings, and the mark without which a new profile is set up by a start of its own, which takes a second."""
     folder = scratch / _PROFILE / "user"
-    folder.mkdir(parents=True)
+    (folder / "extensions").mkdir(parents=True)
     (folder / "registrymodifications.xcu").write_text(_SETTINGS, encoding="utf-8")
+    version = program.with_name("versionrc")
+    build = (
+        re.search(r"^buildid=(.+)$", version.read_text(encoding="utf-8"), re.MULTILINE) if version.exists() else None
+    )
+    if build:
+        (folder / "extensions" / "buildid").write_text(build[1].strip(), encoding="utf-8")
 
 
 def _run(program: Path, scratch: Path, given: str, target: str, limits: ParseLimits) -> int:

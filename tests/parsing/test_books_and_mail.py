@@ -66,6 +66,14 @@ def test_older_books_name_chapters_in_their_table_of_contents(parse: Parse) -> N
     assert outline(document)[2] == ("heading", 2, "Own")
 
 
+def test_notes_stand_apart_from_what_they_are_notes_to(parse: Parse) -> None:
+    text = (
+        '<p>very<sup><a epub:type="noteref" href="#n">1</a></sup> simple</p><aside epub:type="footnote">a note</aside>'
+    )
+    document = parse(epub({"one": f"{text}<aside>beside</aside>"}), "a.epub")
+    assert outline(document) == [("paragraph", 0, "very simple"), ("footnote", 0, "a note"), ("paragraph", 0, "beside")]
+
+
 def test_copy_protection_is_told_and_scrambled_fonts_are_not(parse: Parse) -> None:
     def encryption(method: str, member: str) -> str:
         return (

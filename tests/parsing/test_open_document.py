@@ -125,6 +125,19 @@ def test_presentations_have_titles_places_and_notes(parse: Parse) -> None:
     assert (document.page_count, document.elements[-1].page) == (2, 2)
 
 
+def test_running_lines_are_dropped_and_what_stands_there_once_is_kept(parse: Parse) -> None:
+    def slide(date: str, number: str) -> str:
+        def frame(role: str, content: str) -> str:
+            return f'<draw:frame presentation:class="{role}"><draw:text-box>{content}</draw:text-box></draw:frame>'
+
+        field = "<text:p>Page <text:page-number>1</text:page-number></text:p>"
+        body = frame("", paragraph(number)) + frame("date-time", f"<text:p><text:span>{date}</text:span></text:p>")
+        return f"<draw:page>{body}{frame('page-number', field)}</draw:page>"
+
+    slides = slide("May", "one") + slide("June", "two") + slide("June", "three")
+    assert parse(open_document("presentation", slides), "a").text == "one\n\nMay\n\ntwo\n\nthree"
+
+
 @pytest.mark.parametrize("kind", ["text", "spreadsheet", "presentation"])
 def test_encryption_is_told(parse: Parse, kind: str) -> None:
     manifest = '<manifest:file-entry><manifest:encryption-data manifest:checksum="x"/></manifest:file-entry>'

@@ -6,7 +6,10 @@ from app.core.errors import ParseFailed
 from tests.parsing.conftest import Parse, outline
 
 FONTS = r"{\fonttbl{\f0\fnil\fcharset134 \'cb\'ce\'cc\'e5;}{\f1\fswiss\fcharset0 Arial;}{\f2\fcharset204 T;}}"
-STYLES = r"{\stylesheet{\s0 Normal;}{\s1\outlinelevel0 heading 1;}{\s2\outlinelevel1 Own;}{\*\cs10 Default;}}"
+STYLES = (
+    r"{\stylesheet{\s0 Normal;}{\s1\outlinelevel0 heading 1;}{\s2\outlinelevel1 Own;}{\s3\sbasedon2 Based;}"
+    r"{\*\cs10 Default;}}"
+)
 
 
 def rtf(body: str, head: str = r"\ansi\ansicpg936\deff0") -> str:
@@ -17,7 +20,7 @@ def test_structure_is_kept(parse: Parse) -> None:
     document = parse(
         rtf(
             r"{\info{\title \'b1\'ea\'cc\'e2}{\author Li}{\subject none}}{\header running\par}"
-            r"\pard\s1 \'b5\'da\'d2\'bb\'d5\'c2\par\pard\s2 Sub\par"
+            r"\pard\s1 \'b5\'da\'d2\'bb\'d5\'c2\par\pard\s2 Sub\par\pard\s3 Sub too\par"
             r"\pard\plain Text{\footnote \pard note \'d6\'d0\par} goes on\line next{\v hidden}{\deleted gone}\par"
             r"{\listtext\tab 1.\tab}\pard\ls1\ilvl0 item\par\ilvl1 deep\par"
             r"\pard {\field{\*\fldinst HYPERLINK x}{\fldrslt link}} \{braces\} \'5c{\pict 89504e47}\par"
@@ -27,6 +30,7 @@ def test_structure_is_kept(parse: Parse) -> None:
     assert outline(document) == [
         ("heading", 1, "第一章"),
         ("heading", 2, "Sub"),
+        ("heading", 2, "Sub too"),
         ("paragraph", 0, "Text goes on\nnext"),
         ("footnote", 0, "note 中"),
         ("list_item", 1, "item"),
@@ -102,3 +106,17 @@ def test_what_is_wrong_has_a_reason(parse: Parse, content: str, reason: str) -> 
     with pytest.raises(ParseFailed) as failed:
         parse(content, "a.rtf")
     assert failed.value.error_code == reason
+
+
+def test_nested_tables_stay_in_their_cell(parse: Parse) -> None:
+    inner = r"\intbl\itap2 x\nestcell y\nestcell{\*\nesttableprops\trowd\cellx500\cellx900\nestrow}{\nonesttables\par}"
+    row = r"\trowd\cellx1000\cellx3000\intbl"
+    body = rf"{row} A\cell {inner}\intbl\itap1 B\cell\row{row} 1\cell 2\cell\row"
+    table = parse(rtf(body), "a.rtf").elements[0].table
+    assert table is not None
+    assert table.rows == [["A", "x | y |\nB"], ["1", "2"]]
+
+
+def test_formulas_read_as_their_letters(parse: Parse) -> None:
+    formula = r"{\mmath{\*\moMath{\mf{\mfPr{\mctrlPr\i x}}{\mnum{\mr a}}{\mden{\mr b}}}}{\mmathPict{\pict 00}}}"
+    assert parse(rtf(rf"y = {formula}\par"), "a.rtf").text == "y = ab"

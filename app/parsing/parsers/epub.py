@@ -18,6 +18,8 @@ _CLOSED_IN_PLACE = re.compile(r"<([A-Za-z][\w:-]{0,40})((?:\s[^<>]{0,2000})?)/>"
 _VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
 )
+# The number of a note is no part of the sentence that it stands in (EPUB structural semantics, `noteref`).
+_NOTE_REFERENCE = re.compile(r"""<a\s[^<>]{0,2000}\bepub:type=["']noteref["'][^<>]{0,2000}>[^<>]{0,20}</a>""")
 _LOOKED_AT = 5
 
 
@@ -50,7 +52,7 @@ def _chapters(package: EpubPackage, source: Source) -> tuple[list[Element], list
             warnings.append(f"Chapter {done} ({name}) is missing.")
             continue
         decoded = decode(content, declared=declared_html_encoding(content))
-        found = html_elements(closed_as_html(decoded.text), max_cells=cells)
+        found = html_elements(_NOTE_REFERENCE.sub("", closed_as_html(decoded.text)), max_cells=cells)
         cells -= sum(sum(map(len, element.table.rows)) for element in found if element.table)
         elements.extend(_headed(found, package.titles.get(name, "")))
         source.progress(done, len(package.chapters))

@@ -78,6 +78,7 @@ _BLOCKS = frozenset(
 _HEADING_TAGS = {f"h{level}": level for level in range(1, 7)}
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|brush:?)[-\s]([\w+#-]{1,30})")
+_NOTE = re.compile(r"\b(?:footnote|endnote|rearnote)\b")
 _NAMED_METADATA = {
     "author": "author",
     "description": "description",
@@ -191,12 +192,14 @@ class _Walker:
             self._kinds.append((ElementKind.LIST_ITEM, max(self._lists, 1)))
         elif tag in ("figcaption", "caption"):
             self._kinds.append((ElementKind.CAPTION, 0))
+        elif _is_note(tag, node):
+            self._kinds.append((ElementKind.FOOTNOTE, 0))
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
         if tag in _BLOCKS or tag in _HEADING_TAGS or tag == "caption":
             self._flush()
-        if tag in _HEADING_TAGS or tag in ("figcaption", "caption", "li"):
+        if tag in _HEADING_TAGS or tag in ("figcaption", "caption", "li") or _is_note(tag, node):
             self._kinds.pop()
         elif tag in ("ul", "ol"):
             self._lists -= 1
@@ -228,6 +231,14 @@ class _Walker:
             raise parse_failure("too_complex", "Its tables hold more cells than one document may.")
         if table.rows:
             self.elements.append(Element(kind=ElementKind.TABLE, table=table))
+
+
+def _is_note(tag: str, node: LexborNode) -> bool:
+    """Whether it is an aside that says it is a note (EPUB structural semantics, DPUB-ARIA)."""
+    if tag != "aside":
+        return False
+    attributes = node.attributes
+    return bool(_NOTE.search(f"{attributes.get('epub:type') or ''} {attributes.get('role') or ''}"))
 
 
 def is_hidden(node: LexborNode) -> bool:

@@ -1,6 +1,7 @@
 """OpenDocument presentations: each slide is a page, its title first."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -28,8 +29,9 @@ class OdpParser:
         slides = [node for node in children(package.body("presentation")) if local_name(node) == "page"]
         if len(slides) > source.limits.pages:
             raise parse_failure("too_complex", f"It has {len(slides)} slides.")
+        running = _running_texts(slides)
         for number, slide in enumerate(slides, start=1):
-            _read_slide(reader, slide, number)
+            _read_slide(reader, slide, number, running)
             source.progress(number, len(slides))
         return ParsedDocument(
             media_type=source.media_type,
@@ -50,12 +52,29 @@ class _Shape:
     box: BoundingBox | None
 
 
-def _read_slide(reader: OdfReader, slide: etree._Element, number: int) -> None:
+def _running_texts(slides: list[etree._Element]) -> frozenset[str]:
+    """What stands in the header, footer, date or number of more than one slide. What stands there once was meant."""
+    seen = Counter(
+        text for slide in slides for text in {_plain(shape) for shape in _shapes(slide) if shape.role in _RUNNING}
+    )
+    return frozenset(text for text, count in seen.items() if count > 1)
+
+
+def _plain(shape: _Shape) -> str:
+    """Its text without what the program fills in: fields are elements of their own."""
+    paragraphs = shape.node.iter("{*}p")
+    spans = (span for paragraph in paragraphs for span in paragraph.iter("{*}p", "{*}span"))
+    return "".join(span.text or "" for span in spans).strip()
+
+
+def _read_slide(reader: OdfReader, slide: etree._Element, number: int, running: frozenset[str]) -> None:
     reader.page = number
-    found = [shape for shape in _shapes(slide) if shape.role not in _RUNNING]
+    found = [shape for shape in _shapes(slide) if shape.role not in _RUNNING or _plain(shape) not in running | {""}]
     titles = [shape for shape in found if shape.role == "title"]
     rest = [shape for shape in found if shape.role != "title"]
-    if not any(shape.role for shape in rest):  # free shapes lie in the order in which they were drawn
+    if not any(
+        shape.role not in _RUNNING | {""} for shape in rest
+    ):  # free shapes lie in the order in which they were drawn
         rest = in_reading_order(rest, lambda shape: shape.box)
     for shape in titles:
         _read_title(reader, shape)

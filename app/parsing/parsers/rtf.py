@@ -3,6 +3,7 @@
 Read directly: the libraries there are give plain text alone, and know code pages by document and not by font.
 """
 
+import re
 from dataclasses import dataclass, field
 
 from app.parsing.document import ElementKind, ParsedDocument
@@ -15,6 +16,7 @@ from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
 _MAX_DEPTH = 1000
+_MAX_BASES = 20
 # Groups whose text is not the document's: tables of properties, pictures, what repeats on every page, numbers that the
 # program made up, fallbacks of what was read already, index entries.
 _SKIPPED = frozenset(
@@ -26,7 +28,8 @@ _SKIPPED = frozenset(
     )
 )
 _TARGETS = {"fonttbl": "fonts", "stylesheet": "styles", "footnote": "note", "info": "info"}
-_READ_WITH_STAR = frozenset(("shpinst", "nesttableprops", "moMath", "moMathPara", "ud"))
+_IS_MATH_PROPERTY = re.compile("m[A-Za-z]+Pr")
+_READ_WITH_STAR = frozenset(("shpinst", "moMath", "moMathPara", "ud"))
 _CHARACTERS = {
     **{"tab": "\t", "line": "\n", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’", "bullet": "•"},
     **{"ldblquote": "“", "rdblquote": "”", "emspace": " ", "enspace": " ", "qmspace": " ", "zwj": "\u200d"},
@@ -64,6 +67,7 @@ class _Reader:
     _stack: list[State] = field(default_factory=list)
     _encodings: Encodings = field(default_factory=Encodings)
     _styles: dict[int, ParagraphStyle] = field(default_factory=dict)
+    _bases: dict[int, int] = field(default_factory=dict)
     _row: RowDefinition = field(default_factory=RowDefinition)
     _merges: set[str] = field(default_factory=set)
     _bytes: bytearray = field(default_factory=bytearray)
@@ -116,6 +120,8 @@ class _Reader:
                 style = ParagraphStyle(ElementKind.HEADING, closed.outline + 1)
             if style is not None:
                 self._styles[closed.style] = style
+            elif closed.based_on is not None:
+                self._bases[closed.style] = closed.based_on
         if closed.target not in ("", "body"):
             self._captured.clear()
 
@@ -164,7 +170,13 @@ class _Reader:
         if name in _TARGETS or (self._state.target == "info" and name in ("title", "author")):
             self._state.target = _TARGETS.get(name, name)
             self._captured.clear()
-        elif name in _SKIPPED or (starred and name not in _READ_WITH_STAR and self._state.target != "styles"):
+        elif name == "nesttableprops":
+            self._state.nested_properties = True
+        elif (
+            name in _SKIPPED
+            or _IS_MATH_PROPERTY.fullmatch(name)
+            or (starred and name not in _READ_WITH_STAR and self._state.target != "styles")
+        ):
             self._state.target = ""
             if name in ("listtext", "pntext") and self._stack and self._stack[-1].list_level is None:
                 self._stack[-1].list_level = 0
@@ -199,6 +211,8 @@ class _Reader:
         return True
 
     def _body_word(self, name: str, value: int) -> None:
+        if self._state.nested_properties and name != "nestrow":
+            return
         match name:
             case "par" | "sect" | "page":
                 self.body.end_paragraph(self._style(), in_table=self._state.in_table)
@@ -253,7 +267,12 @@ class _Reader:
         state = self._state
         if state.outline is not None and 0 <= state.outline < 9:
             return ParagraphStyle(ElementKind.HEADING, state.outline + 1)
-        style = self._styles.get(state.style, _PLAIN)
+        number = state.style
+        for _ in range(_MAX_BASES):
+            if number in self._styles or number not in self._bases:
+                break
+            number = self._bases[number]
+        style = self._styles.get(number, _PLAIN)
         if style.kind is ElementKind.PARAGRAPH and state.list_level is not None:
             return ParagraphStyle(ElementKind.LIST_ITEM, min(max(state.list_level, 0), 8) + 1)
         return style

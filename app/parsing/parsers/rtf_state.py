@@ -15,6 +15,10 @@ class State:
     outline: int | None = None
     list_level: int | None = None
     in_table: bool = False
+    based_on: int | None = None
+    """Of a style in the style sheet."""
+    nested_properties: bool = False
+    """Inside the definition of a row of a nested table, which says nothing of the row around it."""
 
     def inherited(self) -> "State":
         """A copy for a group; `copy.copy` takes ten times as long, and files have a group for every few words."""
@@ -27,6 +31,8 @@ class State:
             self.outline,
             self.list_level,
             self.in_table,
+            self.based_on,
+            self.nested_properties,
         )
 
     def apply(self, name: str, number: int | None) -> bool:
@@ -39,7 +45,7 @@ class State:
                 self.hidden = number != 0
             case "uc":
                 self.fallback_length = min(max(value, 0), 100)
-            case "s" | "cs" | "ds" | "ts":
+            case "s" | "cs" | "ds" | "ts" | "sbasedon":
                 self._set_style(name, value)
             case "pard":
                 self.style, self.outline, self.list_level, self.in_table = 0, None, None, False
@@ -59,5 +65,7 @@ class State:
         """Of a paragraph; the style sheet also defines styles of characters, sections and tables."""
         if name == "s":
             self.style = value
+        elif name == "sbasedon":
+            self.based_on = value
         elif self.target == "styles":
             self.style = -1
