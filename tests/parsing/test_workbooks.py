@@ -50,6 +50,18 @@ def test_open_document_spreadsheets(parse: Parse) -> None:
     assert (found.rows, found.sheet, found.first_row) == ([["名称", "Amount"], ["螺丝", "2.5"]], "库存", 3)
 
 
+def test_open_document_spreadsheets_fill_merged_cells(parse: Parse) -> None:
+    covered = "<table:covered-table-cell/>"
+    sheet = table(
+        row(cell("Region", 'table:number-rows-spanned="2"'), cell("2024", 'table:number-columns-spanned="2"'), covered),
+        row(covered, cell("H1"), cell("H2")),
+        row(cell("North"), cell("1"), cell("2")),
+    )
+    found = read(parse, open_document("spreadsheet", sheet), "a.ods")
+    assert found.rows == [["Region", "2024", "2024"], ["Region", "H1", "H2"], ["North", "1", "2"]]
+    assert found.header_rows == 2
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -77,6 +89,12 @@ def test_far_cells_are_refused_before_they_are_laid_out(parse: Parse, content: b
     with pytest.raises(ParseFailed) as failed:
         parse(content, "a")
     assert failed.value.error_code == "too_complex"
+
+
+def test_merged_cells_may_claim_any_size(parse: Parse) -> None:
+    spans = f'table:number-rows-spanned="{10**11}" table:number-columns-spanned="{10**11}"'
+    found = read(parse, open_document("spreadsheet", table(row(cell("a", spans), cell("b")), row(cell("c")))), "a.ods")
+    assert found.rows == [["a", "b"], ["c", "a"]]
 
 
 def test_filled_cells_are_counted(parse: Parse) -> None:

@@ -1,7 +1,7 @@
-"""OpenDocument spreadsheets: cells through calamine, after a look at how often they say they repeat.
+"""OpenDocument spreadsheets: cells through calamine, after a look at how often they repeat and how far they reach.
 
-`number-columns-repeated` and `number-rows-repeated` make a few bytes of XML a sheet of 17 billion cells. Merged cells
-are not filled: calamine does not tell them in this format.
+`number-columns-repeated` and `number-rows-repeated` make a few bytes of XML a sheet of 17 billion cells. Merged cells,
+which calamine does not tell in this format, are found on the same way.
 """
 
 import zipfile
@@ -13,24 +13,27 @@ from lxml import etree
 from app.parsing.archives import UNREADABLE
 from app.parsing.document import ParsedDocument
 from app.parsing.parsers.odf_package import check_not_encrypted
-from app.parsing.parsers.xlsx import read_workbook
+from app.parsing.parsers.xlsx import CellRange, read_workbook
 from app.parsing.parsers.xml_tree import number
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_MAX_MERGES = 100_000
+"""Of one sheet; those beyond are not filled."""
 _PIECE = 256 * 1024
 
 
 class OdsParser:
     def parse(self, source: Source) -> ParsedDocument:
         check_not_encrypted(source.path)
-        return read_workbook(source, laid_out_cells(source.path))
+        extent = sheet_extent(source.path)
+        return read_workbook(source, extent.cells, extent.merged)
 
 
-def laid_out_cells(path: Path) -> int:
-    """Cells of the rectangles that the sheets fill, repeats counted. Raises `ParseFailed` (`damaged`)."""
+def sheet_extent(path: Path) -> "_Extent":
+    """How large the sheets are, and their merged cells. Raises `ParseFailed` (`damaged`)."""
     extent = _Extent()
     parser = etree.XMLParser(target=extent, resolve_entities=False, no_network=True, load_dtd=False)
     try:
@@ -40,7 +43,7 @@ def laid_out_cells(path: Path) -> int:
         parser.close()
     except (*UNREADABLE, KeyError, etree.XMLSyntaxError) as error:
         raise parse_failure("damaged") from error
-    return extent.cells
+    return extent
 
 
 class _Extent:
@@ -48,6 +51,9 @@ class _Extent:
 
     def __init__(self) -> None:
         self.cells = 0
+        """Of the rectangles that the sheets fill, repeats counted."""
+        self.merged: dict[str, list[CellRange]] = {}
+        self._merges: list[CellRange] = []
         self._row = self._rows = self._column = self._columns = self._row_repeat = 0
         self._row_is_filled = False
 
@@ -55,14 +61,24 @@ class _Extent:
         attributes = {str(name): str(value) for name, value in attrib.items()}
         if tag == _TABLE + "table":
             self._row = self._rows = self._columns = 0
+            self._merges = self.merged.setdefault(attributes.get(_TABLE + "name", ""), [])
         elif tag == _TABLE + "table-row":
             self._column, self._row_is_filled = 0, False
             self._row_repeat = max(number(attributes.get(_TABLE + "number-rows-repeated", ""), 1), 1)
         elif tag in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+            self._note_merge(attributes)
             self._column += max(number(attributes.get(_TABLE + "number-columns-repeated", ""), 1), 1)
             if _OFFICE + "value-type" in attributes:
                 self._row_is_filled = True
                 self._columns = max(self._columns, self._column)
+
+    def _note_merge(self, attributes: dict[str, str]) -> None:
+        rows, columns = (
+            max(number(attributes.get(f"{_TABLE}number-{name}-spanned", ""), 1), 1) for name in ("rows", "columns")
+        )
+        if rows * columns > 1 and len(self._merges) < _MAX_MERGES:
+            start = (self._row, self._column)
+            self._merges.append((start, (self._row + rows - 1, self._column + columns - 1)))
 
     def end(self, tag: str | bytes) -> None:
         if tag == _TABLE + "table-row":

@@ -2,7 +2,8 @@
 
 import contextlib
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from python_calamine import (
     CalamineError,
@@ -19,6 +20,8 @@ from app.parsing.parsers.xlsx_regions import Rows, sheet_elements
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
+CellRange = tuple[tuple[int, int], tuple[int, int]]
+"""First and last cell, each as row and column from 0."""
 _Value = int | float | str | bool | datetime.time | datetime.date | datetime.datetime | datetime.timedelta
 
 
@@ -27,8 +30,12 @@ class XlsxParser:
         return read_workbook(source, dense_cells(source.path))
 
 
-def read_workbook(source: Source, laid_out: int) -> ParsedDocument:
+def read_workbook(
+    source: Source, laid_out: int, merged: Mapping[str, Sequence[CellRange]] = MappingProxyType({})
+) -> ParsedDocument:
     """Any workbook that calamine reads. `laid_out` is how many cells its sheets have as rectangles.
+
+    `merged` are merged cells by sheet, for formats whose merged cells calamine does not tell.
 
     Raises `ParseFailed`: `too_complex`, `encrypted`, `damaged`.
     """
@@ -36,7 +43,7 @@ def read_workbook(source: Source, laid_out: int) -> ParsedDocument:
         raise parse_failure("too_complex", "Its cells are scattered over far more rows and columns than they fill.")
     try:
         with _panics_as_errors(), CalamineWorkbook.from_path(str(source.path)) as workbook:
-            elements, warnings = _read(workbook, source)
+            elements, warnings = _read(workbook, source, merged)
             pages = len(workbook.sheet_names)
     except PasswordError as error:
         raise parse_failure("encrypted") from error
@@ -65,7 +72,9 @@ def _panics_as_errors() -> Iterator[None]:
         raise
 
 
-def _read(workbook: CalamineWorkbook, source: Source) -> tuple[list[Element], list[str]]:
+def _read(
+    workbook: CalamineWorkbook, source: Source, merged: Mapping[str, Sequence[CellRange]]
+) -> tuple[list[Element], list[str]]:
     elements: list[Element] = []
     warnings: list[str] = []
     cells = 0
@@ -76,7 +85,7 @@ def _read(workbook: CalamineWorkbook, source: Source) -> tuple[list[Element], li
             continue
         if metadata.visible is not SheetVisibleEnum.Visible:
             warnings.append(f"Sheet “{metadata.name}” is hidden; it was read as well.")
-        rows, filled = _rows(workbook.get_sheet_by_name(metadata.name))
+        rows, filled = _rows(workbook.get_sheet_by_name(metadata.name), merged.get(metadata.name, ()))
         cells += filled
         if cells > source.limits.cells:
             raise parse_failure("too_complex", f"It holds more than {source.limits.cells} cells.")
@@ -88,7 +97,7 @@ def _read(workbook: CalamineWorkbook, source: Source) -> tuple[list[Element], li
     return elements, warnings
 
 
-def _rows(sheet: CalamineSheet) -> tuple[Rows, int]:
+def _rows(sheet: CalamineSheet, merged: Sequence[CellRange]) -> tuple[Rows, int]:
     """Cells as text by row number (from 1), merged cells filled; and how many cells hold something."""
     if sheet.start is None:
         return {}, 0
@@ -101,13 +110,9 @@ def _rows(sheet: CalamineSheet) -> tuple[Rows, int]:
         if count:
             rows[number] = [""] * first_column + cells
             filled += count
-    for (top, left), (bottom, right) in _merged(sheet):
+    for (top, left), (bottom, right) in sheet.merged_cell_ranges or merged:
         _fill(rows, top, left, bottom, right)
     return rows, filled
-
-
-def _merged(sheet: CalamineSheet) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    yield from sheet.merged_cell_ranges or ()
 
 
 def _fill(rows: Rows, top: int, left: int, bottom: int, right: int) -> None:
@@ -115,7 +120,7 @@ def _fill(rows: Rows, top: int, left: int, bottom: int, right: int) -> None:
     origin = rows.get(top + 1)
     if origin is None or left >= len(origin) or not origin[left]:
         return
-    for number in range(top + 1, bottom + 2):
+    for number in range(top + 1, min(bottom + 1, max(rows)) + 1):  # a file may say any number
         row = rows.get(number)
         if row is None:
             continue
