@@ -18,7 +18,7 @@ class ParseLimits(BaseModel):
     scratch_bytes: int = Field(default=512 * MEBIBYTE, gt=0)
     """The largest file that the parser may write, its result among them."""
     expanded_bytes: int = Field(default=512 * MEBIBYTE, gt=0)
-    """All members of an archive (OOXML) together, unpacked."""
+    """All members of an archive (OOXML, OpenDocument, EPUB) together, unpacked."""
     archive_members: int = Field(default=20_000, gt=0)
     result_bytes: int = Field(default=256 * MEBIBYTE, gt=0)
     """The parsed document as JSON."""
