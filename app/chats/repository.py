@@ -101,6 +101,7 @@ async def cited_chunks(session: ReadSession, chunk_ids: Collection[UUID]) -> dic
             Chunk.id.in_(chunk_ids),
             Chunk.generation == Document.active_generation,
             Chunk.enabled,
+            ~Chunk.outdated,
             Document.deleted_at.is_(None),
             KnowledgeBase.deleted_at.is_(None),
         )

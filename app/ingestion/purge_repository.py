@@ -9,12 +9,12 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.core.database import ReadSession, WriteSession
 from app.core.ids import new_id
-from app.ingestion.repository import embeddings_lock
+from app.ingestion.repository import embeddings_lock, forget_unused_vectors
 from app.models import (
     Chunk,
+    ChunkEdit,
     DeletionReceipt,
     Document,
-    Embedding,
     Generation,
     GenerationState,
     KnowledgeBase,
@@ -102,29 +102,28 @@ async def running_ingestions(session: ReadSession, document_id: UUID) -> set[int
 
 
 async def chunk_ids(session: ReadSession, generation: PurgedGeneration) -> set[UUID]:
-    return set(
-        await session.scalars(
-            select(Chunk.id).where(Chunk.document_id == generation.document_id, Chunk.generation == generation.number)
-        )
-    )
+    """Of the chunks that the indexes hold."""
+    of_generation = (Chunk.document_id == generation.document_id) & (Chunk.generation == generation.number)
+    return set(await session.scalars(select(Chunk.id).where(of_generation, Chunk.level == 0)))
 
 
 async def drop_generation(session: WriteSession, tenant_id: UUID, generation: PurgedGeneration) -> int:
-    """Removes its chunks, and the cached vectors that no other chunk of the tenant uses. The number of chunks."""
+    """Removes its chunks, their history, and the cached vectors that no other chunk of the tenant uses.
+
+    The number of chunks.
+    """
     # One purge of a tenant at a time: of two that drop the last uses of a text, each would see the other's.
     await session.execute(select(func.pg_advisory_xact_lock(embeddings_lock(tenant_id))))
     of_generation = (Chunk.document_id == generation.document_id) & (Chunk.generation == generation.number)
     dropped = (await session.scalars(delete(Chunk).where(of_generation).returning(Chunk.text_hash))).all()
+    await session.execute(
+        delete(ChunkEdit).where(
+            ChunkEdit.document_id == generation.document_id, ChunkEdit.generation == generation.number
+        )
+    )
     hashes = list(set(dropped))
     for first in range(0, len(hashes), 1000):
-        await session.execute(
-            delete(Embedding)
-            .where(
-                Embedding.text_hash.in_(hashes[first : first + 1000]),
-                ~exists().where(Chunk.text_hash == Embedding.text_hash),
-            )
-            .execution_options(synchronize_session=False)
-        )
+        await forget_unused_vectors(session, hashes[first : first + 1000])
     await session.execute(
         update(Generation)
         .where(Generation.document_id == generation.document_id, Generation.generation == generation.number)

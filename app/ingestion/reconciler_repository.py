@@ -36,7 +36,7 @@ async def wanted_chunks(session: ReadSession) -> dict[tuple[UUID, int], set[UUID
         select(Chunk.document_id, Chunk.generation, Chunk.id)
         .join(Document, (Document.id == Chunk.document_id) & (Document.active_generation == Chunk.generation))
         .join(KnowledgeBase, KnowledgeBase.id == Document.knowledge_base_id)
-        .where(Document.deleted_at.is_(None), KnowledgeBase.deleted_at.is_(None))
+        .where(Chunk.level == 0, Document.deleted_at.is_(None), KnowledgeBase.deleted_at.is_(None))
     )
     wanted: dict[tuple[UUID, int], set[UUID]] = defaultdict(set)
     for document_id, generation, chunk in rows:

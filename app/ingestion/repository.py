@@ -1,6 +1,7 @@
 """SQL of ingestion: generations, chunks, cached vectors. Row-level security confines it to the session's tenant."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -109,8 +110,12 @@ async def forget_passwords(session: WriteSession, document_id: UUID, number: int
 async def replace_chunks(
     session: WriteSession, subject: Subject, drafts: Sequence[DraftChunk], hashes: Sequence[bytes], *, keep: int
 ) -> list[Chunk] | None:
-    """Writes the generation's chunks; what an earlier attempt wrote is replaced. The chunks, if at most `keep`."""
+    """Writes the generation's chunks; what an earlier attempt wrote is replaced.
+
+    Those of them that are searched, where there are at most `keep`.
+    """
     document, generation = subject.document, subject.generation.generation
+    children = Counter(draft.parent for draft in drafts)
     await session.execute(delete(Chunk).where(Chunk.document_id == document.id, Chunk.generation == generation))
     rows = [
         {
@@ -132,18 +137,23 @@ async def replace_chunks(
             "end_offset": draft.end,
             "token_count": draft.token_count,
             "text_hash": text_hash,
+            "level": draft.level,
+            "parent_id": None if draft.parent is None else chunk_id(document.id, generation, draft.parent),
+            "child_count": children[ordinal],
+            "always_read": draft.always_read,
         }
         for ordinal, (draft, text_hash) in enumerate(zip(drafts, hashes, strict=True))
     ]
     for first in range(0, len(rows), 1000):
         await session.execute(insert(Chunk), rows[first : first + 1000])
-    return [Chunk(**row) for row in rows] if len(rows) <= keep else None
+    searched = [row for row in rows if row["level"] == 0]
+    return [Chunk(**row) for row in searched] if len(searched) <= keep else None
 
 
 async def chunks_with_vectors(
     session: ReadSession, document_id: UUID, generation: int, space: str, after: int, limit: int
 ) -> list[tuple[Chunk, Vectors | None]]:
-    """Chunks in their order, each with its cached vector where there is one."""
+    """Chunks that are searched, in their order, each with its cached vector where there is one."""
     rows = await session.execute(
         select(Chunk, Embedding.vector)
         .outerjoin(
@@ -152,7 +162,9 @@ async def chunks_with_vectors(
             & (Embedding.text_hash == Chunk.text_hash)
             & (Embedding.space == space),
         )
-        .where(Chunk.document_id == document_id, Chunk.generation == generation, Chunk.ordinal > after)
+        .where(
+            Chunk.document_id == document_id, Chunk.generation == generation, Chunk.level == 0, Chunk.ordinal > after
+        )
         .order_by(Chunk.ordinal)
         .limit(limit)
     )
@@ -160,9 +172,14 @@ async def chunks_with_vectors(
 
 
 async def chunk_ids(session: ReadSession, document_id: UUID, generation: int) -> set[UUID]:
-    return set(
-        await session.scalars(select(Chunk.id).where(Chunk.document_id == document_id, Chunk.generation == generation))
-    )
+    """Of the chunks that are searched: those that both indexes hold."""
+    searched = (Chunk.document_id == document_id) & (Chunk.generation == generation) & (Chunk.level == 0)
+    return set(await session.scalars(select(Chunk.id).where(searched)))
+
+
+async def has_edits(session: ReadSession, document_id: UUID, generation: int) -> bool:
+    edited = (Chunk.document_id == document_id) & (Chunk.generation == generation) & Chunk.edited_at.is_not(None)
+    return bool(await session.scalar(select(exists().where(edited))))
 
 
 async def vectors(session: ReadSession, space: str, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:
@@ -189,6 +206,15 @@ async def add_vectors(session: WriteSession, tenant_id: UUID, space: str, vector
     ]
     if rows:
         await session.execute(insert(Embedding).on_conflict_do_nothing(), rows)
+
+
+async def forget_unused_vectors(session: WriteSession, hashes: Collection[bytes]) -> None:
+    """Removes cached vectors of texts that no chunk of the tenant has. The caller holds `embeddings_lock`."""
+    await session.execute(
+        delete(Embedding)
+        .where(Embedding.text_hash.in_(hashes), ~exists().where(Chunk.text_hash == Embedding.text_hash))
+        .execution_options(synchronize_session=False)
+    )
 
 
 def embeddings_lock(tenant_id: UUID) -> ColumnElement[int]:
@@ -238,7 +264,7 @@ async def live_document(session: ReadSession, document_id: UUID) -> Document | N
 
 
 async def indexed_chunks(session: ReadSession, document_id: UUID, after: tuple[int, int], limit: int) -> list[Chunk]:
-    """Chunks of the generations that may stand in an index, in the order of generation and ordinal."""
+    """Chunks that may stand in an index, of all generations, in the order of generation and ordinal."""
     return list(
         await session.scalars(
             select(Chunk)
@@ -248,6 +274,7 @@ async def indexed_chunks(session: ReadSession, document_id: UUID, after: tuple[i
             )
             .where(
                 Chunk.document_id == document_id,
+                Chunk.level == 0,
                 Generation.state.in_((GenerationState.BUILDING, GenerationState.ACTIVE)),
                 tuple_(Chunk.generation, Chunk.ordinal) > tuple_(*after),
             )

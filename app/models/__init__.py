@@ -2,7 +2,7 @@
 
 from app.models.base import Base
 from app.models.chat import AnswerKind, ChatSession, Message, MessageRole, MessageStatus
-from app.models.chunk import Chunk, Embedding
+from app.models.chunk import Chunk, ChunkEdit, Embedding
 from app.models.document import DeletionReceipt, Document, DocumentStatus, Generation, GenerationState
 from app.models.idempotency import IdempotencyKey
 from app.models.knowledge_base import KnowledgeBase
@@ -17,6 +17,7 @@ __all__ = [
     "Base",
     "ChatSession",
     "Chunk",
+    "ChunkEdit",
     "DeletionReceipt",
     "Document",
     "DocumentStatus",

@@ -2,12 +2,23 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKeyConstraint, Index, LargeBinary, PrimaryKeyConstraint, UniqueConstraint, func, true
+from sqlalchemy import (
+    CheckConstraint,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    UniqueConstraint,
+    false,
+    func,
+    true,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TEXT
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.chunking.chunk import ChunkKind
-from app.models.base import Base, OfTenant, status_column
+from app.models.base import Base, HasId, OfTenant, status_column
 
 
 class Chunk(OfTenant, Base):
@@ -22,6 +33,8 @@ class Chunk(OfTenant, Base):
         ),
         UniqueConstraint("document_id", "generation", "ordinal"),
         Index("ix_chunks_text_hash", "tenant_id", "text_hash"),
+        Index("ix_chunks_edited", "document_id", postgresql_where="edited_at is not null"),
+        CheckConstraint("level >= 0", name="level"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
@@ -44,6 +57,46 @@ class Chunk(OfTenant, Base):
     text_hash: Mapped[bytes] = mapped_column(LargeBinary(32))
     """SHA-256 of the embedded text: key of its vector in `embeddings`."""
     enabled: Mapped[bool] = mapped_column(server_default=true())
+    level: Mapped[int] = mapped_column(SmallInteger, server_default="0")
+    """0: both indexes hold it. Above: none does, and it is read in place of what was found of its children."""
+    parent_id: Mapped[UUID | None]
+    """Of the same generation, written and removed with it."""
+    child_count: Mapped[int] = mapped_column(server_default="0")
+    always_read: Mapped[bool] = mapped_column(server_default=false())
+    """Of a parent: it is read wherever one of its children is found."""
+    outdated: Mapped[bool] = mapped_column(server_default=false())
+    """Of a parent: something of it was edited or disabled since, so that its text may not stand for that any more."""
+    pending_text: Mapped[str | None]
+    """What a person has made of it, until both indexes hold that; then it becomes `text`."""
+    edited_at: Mapped[datetime | None]
+    edited_by: Mapped[UUID | None]
+
+
+class ChunkEdit(HasId, OfTenant, Base):
+    """One change of a chunk by a person: of its text, of whether it is searched, or of both."""
+
+    __tablename__ = "chunk_edits"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["tenant_id", "document_id", "generation"],
+            ["generations.tenant_id", "generations.document_id", "generations.generation"],
+            ondelete="CASCADE",
+        ),
+        Index("ix_chunk_edits_chunk", "chunk_id", "id"),
+        Index("ix_chunk_edits_generation", "tenant_id", "document_id", "generation"),
+        CheckConstraint("text_after is not null or enabled is not null", name="something"),
+    )
+
+    document_id: Mapped[UUID]
+    generation: Mapped[int]
+    chunk_id: Mapped[UUID]
+    text_before: Mapped[str | None]
+    text_after: Mapped[str | None]
+    """None where the text was left."""
+    enabled: Mapped[bool | None]
+    """What it was set to; None where that was left."""
+    edited_by: Mapped[UUID]
+    edited_at: Mapped[datetime] = mapped_column(server_default=func.now())
 
 
 class Embedding(OfTenant, Base):

@@ -17,7 +17,7 @@ class OperationKind(StrEnum):
     PURGE = "purge"
     """Remove retired generations, or everything of a deleted document, from all stores."""
     REINDEX = "reindex"
-    """Write changed tags and metadata of a document into both indexes."""
+    """Write changed tags, metadata and texts of a document into both indexes."""
 
 
 class OperationState(StrEnum):

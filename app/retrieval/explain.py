@@ -1,6 +1,6 @@
 """Why each candidate, and each chunk that was asked about, is or is not among the hits."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,11 +14,13 @@ from app.retrieval.explained import (
     ExplainedChannel,
     ExplainedChunk,
     ExplainedDocument,
+    ExplainedMerge,
     Explanation,
     Outcome,
 )
 from app.retrieval.fusion import Fusion, fuse
-from app.retrieval.pool import Findings, Plan, Pool
+from app.retrieval.pool import Plan, Pool
+from app.retrieval.reading import Findings, Read
 from app.retrieval.reasons import WouldBe, document_reason, reason
 from app.retrieval.repository import StoredChunk
 from app.retrieval.schemas import RetrieveRequest
@@ -37,7 +39,7 @@ async def explain(
     documents = await _chunks_of(database, scope, findings.plan, list(dict.fromkeys(request.explain_document_ids)))
     every = [*asked, *(chunk_id for chunks in documents.values() for chunk_id in chunks)]
     dense, bm25 = await channels.dense_scores(every), await channels.bm25_scores(every)
-    judge = _Judge(findings.plan, channels, pool, fusion, findings.u, dense, bm25)
+    judge = _Judge(findings.plan, channels, pool, fusion, findings.u, findings.read, dense, bm25)
     known: set[str] = set().union(*channels.matched.values())
     return Explanation(
         terms=list(dict.fromkeys(channels.terms)),
@@ -48,9 +50,23 @@ async def explain(
         rounds=pool.rounds,
         dense=judge.channel(pool.reading.dense, asked=channels.asks_dense),
         bm25=judge.channel(pool.reading.bm25, asked=channels.asks_bm25),
+        merges=_merges(findings.read),
         chunks=[judge.chunk(chunk_id, chunk) for chunk_id, chunk in asked.items()],
         documents=[judge.document(document_id, chunks) for document_id, chunks in documents.items()],
     )
+
+
+def _merges(read: Read) -> list[ExplainedMerge]:
+    return [
+        ExplainedMerge(
+            chunk_id=hit.chunk_id,
+            merged_from=list(hit.merged_from),
+            children=read.parents[hit.chunk_id].child_count,
+            always_read=read.parents[hit.chunk_id].always_read,
+        )
+        for hit in read.hits
+        if hit.merged_from
+    ]
 
 
 async def _chunks_of(
@@ -75,11 +91,13 @@ class _Judge:
     pool: Pool
     fusion: Fusion
     u: float
+    read: Read
     exact_dense: dict[UUID, float]
     exact_bm25: dict[UUID, float]
 
     def channel(self, candidates: Sequence[Candidate], *, asked: bool) -> ExplainedChannel:
         ranks = self._fused_ranks(self.fusion)
+        merged_into = self._merged_into()
         below = {one.chunk_id for one in self.pool.reading.dense if self._below_threshold(one.score)}
         return ExplainedChannel(
             asked=asked,
@@ -91,17 +109,19 @@ class _Judge:
                     rank=rank,
                     score=one.score,
                     outcome=barrier(chunk, self.plan.readable)
-                    or self._placed(ranks.get(one.chunk_id))
+                    or self._placed(one.chunk_id, ranks)
                     or (Outcome.BELOW_MIN_DENSE_SCORE if one.chunk_id in below else Outcome.BEYOND_CANDIDATES),
+                    merged_into=merged_into.get(one.chunk_id),
                 )
                 for rank, one in enumerate(candidates, start=1)
             ],
         )
 
     def chunk(self, chunk_id: UUID, chunk: StoredChunk | None) -> ExplainedChunk:
-        found = self._fused_ranks(self.fusion).get(chunk_id)
         would_be = self._would_be(chunk_id)
-        outcome = barrier(chunk, self.plan.readable) or self._placed(found)
+        outcome = barrier(chunk, self.plan.readable) or self._placed(chunk_id, self._fused_ranks(self.fusion))
+        if outcome is None and chunk is not None and chunk.level > 0:
+            outcome = Outcome.NOT_SEARCHED
         if outcome is None:
             below = self._below_threshold(would_be.dense_score) and would_be.bm25_rank is None
             outcome = Outcome.BELOW_MIN_DENSE_SCORE if below else Outcome.NOT_FOUND_BY_CHANNELS
@@ -115,6 +135,7 @@ class _Judge:
             dense_rank=would_be.dense_rank,
             bm25_rank=would_be.bm25_rank,
             fused_rank=would_be.fused_rank,
+            merged_into=self._merged_into().get(chunk_id),
             reason=reason(outcome, chunk, would_be, self.plan.settings, self.channels),
         )
 
@@ -132,10 +153,15 @@ class _Judge:
             best_chunks=explained[:BEST_CHUNKS],
         )
 
-    def _placed(self, rank: int | None) -> Outcome | None:
-        if rank is None:
-            return None
-        return Outcome.RETURNED if rank <= self.plan.settings.top_k else Outcome.BELOW_TOP_K
+    def _placed(self, chunk_id: UUID, ranks: Mapping[UUID, int]) -> Outcome | None:
+        if any(hit.chunk_id == chunk_id for hit in self.read.hits):
+            return Outcome.RETURNED
+        if chunk_id in self._merged_into():
+            return Outcome.MERGED
+        return Outcome.BELOW_TOP_K if chunk_id in ranks else None
+
+    def _merged_into(self) -> dict[UUID, UUID]:
+        return {one: hit.chunk_id for hit in self.read.hits for one in hit.merged_from}
 
     def _below_threshold(self, score: float | None) -> bool:
         threshold = self.plan.settings.min_dense_score

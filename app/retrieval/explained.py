@@ -10,6 +10,8 @@ class Outcome(StrEnum):
     """What became of a chunk."""
 
     RETURNED = "returned"
+    MERGED = "merged"
+    """Its text is returned as part of a parent."""
     BELOW_TOP_K = "below_top_k"
     NOT_FOUND_BY_CHANNELS = "not_found_by_channels"
     """It may be seen, but no channel brought it among its candidates."""
@@ -20,6 +22,8 @@ class Outcome(StrEnum):
     GENERATION_NOT_ACTIVE = "generation_not_active"
     CHUNK_DISABLED = "chunk_disabled"
     FILTERED = "filtered"
+    NOT_SEARCHED = "not_searched"
+    """A parent: it is read in place of what was found of it, which was not enough, and is in no index itself."""
     NOT_ALLOWED = "not_allowed"
     """Its knowledge base was not asked, is deleted, or may not be read."""
     UNKNOWN = "unknown"
@@ -35,6 +39,8 @@ class ExplainedCandidate(BaseModel):
     """From 1, as the engine gave it: dropped ones count."""
     score: float
     outcome: Outcome
+    merged_into: UUID | None
+    """The parent that is returned in its place."""
 
 
 class ExplainedChannel(BaseModel):
@@ -59,6 +65,8 @@ class ExplainedChunk(BaseModel):
     bm25_rank: int | None
     fused_rank: int | None
     """Where it stands, or would stand if it could be seen; None if no channel would bring it."""
+    merged_into: UUID | None
+    """The parent that is returned in its place."""
     reason: str
 
 
@@ -69,6 +77,17 @@ class ExplainedDocument(BaseModel):
     reason: str
     best_chunks: list[ExplainedChunk]
     """Its best three."""
+
+
+class ExplainedMerge(BaseModel):
+    """A parent among the hits, and why it is read in place of what was found of it."""
+
+    chunk_id: UUID
+    merged_from: list[UUID]
+    children: int
+    """How many chunks of the level below it holds. `merge_share` of them had to be found."""
+    always_read: bool
+    """One was enough."""
 
 
 class Explanation(BaseModel):
@@ -85,5 +104,6 @@ class Explanation(BaseModel):
     """How often the indexes were asked: again when too much was dropped, or a generation changed meanwhile."""
     dense: ExplainedChannel
     bm25: ExplainedChannel
+    merges: list[ExplainedMerge]
     chunks: list[ExplainedChunk]
     documents: list[ExplainedDocument]

@@ -12,7 +12,6 @@ from app.core.scope import TenantScope
 from app.ports.indexes import Candidate, IndexFilter
 from app.retrieval import repository
 from app.retrieval.channels import Channels, Reading, stopwatch
-from app.retrieval.fusion import Fusion
 from app.retrieval.repository import StoredChunk
 from app.retrieval.schemas import TookMs
 from app.retrieval.settings import RetrievalSettings
@@ -49,17 +48,6 @@ class Pool:
     """How many candidates each channel was asked for."""
     stored: Mapping[UUID, StoredChunk]
     rounds: int
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """An answer before it is written down: what was planned, found and fused."""
-
-    plan: Plan
-    pool: Pool
-    fusion: Fusion
-    u: float
-    """Share of the query's terms that the first BM25 candidates hold."""
 
 
 async def gather_candidates(

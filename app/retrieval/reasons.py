@@ -28,8 +28,8 @@ def reason(
     outcome: Outcome, chunk: StoredChunk | None, would_be: WouldBe, settings: RetrievalSettings, channels: Channels
 ) -> str:
     match outcome:
-        case Outcome.RETURNED:
-            return f"It is returned, at rank {would_be.fused_rank}."
+        case Outcome.RETURNED | Outcome.MERGED | Outcome.NOT_SEARCHED:
+            return _placed(outcome, would_be)
         case Outcome.BELOW_TOP_K:
             return f"It has rank {would_be.fused_rank}, and top_k is {settings.top_k}."
         case Outcome.BELOW_MIN_DENSE_SCORE:
@@ -41,6 +41,16 @@ def reason(
             return _not_found(would_be, settings, channels)
         case _:
             return _barred(outcome, chunk, would_be)
+
+
+def _placed(outcome: Outcome, would_be: WouldBe) -> str:
+    if outcome is Outcome.NOT_SEARCHED:
+        return "It is not searched itself: it is read where enough of what it holds is found."
+    if outcome is Outcome.MERGED:
+        return f"It has rank {would_be.fused_rank}, and what holds it and its neighbours is returned in its place."
+    if would_be.fused_rank is None:
+        return "It is returned in place of what was found of it."
+    return f"It is returned, at rank {would_be.fused_rank}."
 
 
 def document_reason(chunks: Sequence[ExplainedChunk]) -> str:

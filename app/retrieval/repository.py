@@ -24,12 +24,13 @@ from sqlalchemy import (
     type_coerce,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TEXT
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 from sqlalchemy.types import NullType
 
 from app.core.database import ReadSession
 from app.models import Chunk, Document, Generation, KnowledgeBase
 from app.ports.indexes import IndexFilter
+from app.retrieval.merging import Parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ class StoredChunk:
     start: int
     end: int
     enabled: bool
+    level: int
+    parent_id: UUID | None
     document_name: str
     external_id: str | None
     metadata: str
@@ -143,6 +146,8 @@ def _hydrate_statement() -> Select[*tuple[Any, ...]]:
             Chunk.start_offset,
             Chunk.end_offset,
             Chunk.enabled,
+            Chunk.level,
+            Chunk.parent_id,
             Document.name,
             Document.external_id,
             cast(Document.doc_metadata, TEXT),
@@ -166,9 +171,26 @@ def _hydrate_statement() -> Select[*tuple[Any, ...]]:
     )
 
 
+def _lineage_statement() -> Select[*tuple[Any, ...]]:
+    """The given chunks and everything above them, as far as it may be read in place of what it holds."""
+    lineage = (
+        select(Chunk.id, Chunk.parent_id)
+        .where(Chunk.id == any_(bindparam("chunk_ids", type_=_UUIDS)))
+        .cte("lineage", recursive=True)
+    )
+    above = aliased(Chunk)
+    lineage = lineage.union(select(above.id, above.parent_id).join(lineage, above.id == lineage.c.parent_id))
+    return (
+        select(Chunk.id, Chunk.parent_id, Chunk.child_count, Chunk.always_read)
+        .join(lineage, lineage.c.id == Chunk.id)
+        .where(Chunk.enabled, ~Chunk.outdated)
+    )
+
+
 # Built once: making a statement of this size takes longer than running it.
 _GRANT = _grant_statement()
 _HYDRATE = _hydrate_statement()
+_LINEAGE = _lineage_statement()
 
 
 async def grant(
@@ -211,12 +233,18 @@ async def hydrate(
     return {row[0]: StoredChunk(*row[:-1]) for row in rows}, rows[0][-1] if rows else None
 
 
+async def parents(session: ReadSession, parent_ids: Collection[UUID]) -> dict[UUID, Parent]:
+    """These parents and theirs, by id. Left out are disabled ones and those whose text is not that of their parts."""
+    rows = await session.execute(_LINEAGE, {"chunk_ids": list(parent_ids)})
+    return {row[0]: Parent(*row) for row in rows}
+
+
 async def live_chunk_ids(session: ReadSession, document_id: UUID, limit: int) -> list[UUID]:
-    """Ids of the chunks of a document's active generation, in order, the first `limit`."""
+    """Ids of the chunks of a document's active generation that are searched, in order, the first `limit`."""
     rows = await session.scalars(
         select(Chunk.id)
         .join(Document, and_(Document.id == Chunk.document_id, Document.active_generation == Chunk.generation))
-        .where(Chunk.document_id == document_id, Document.deleted_at.is_(None))
+        .where(Chunk.document_id == document_id, Chunk.level == 0, Document.deleted_at.is_(None))
         .order_by(Chunk.ordinal)
         .limit(limit)
     )

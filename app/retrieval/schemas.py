@@ -90,6 +90,8 @@ class RetrieveRequest(BaseModel):
     candidates: int | None = Field(
         None, ge=LEAST_CANDIDATES, le=MOST_CANDIDATES, description="How many of each channel are fused; at least top_k."
     )
+    auto_merge: bool | None = None
+    merge_share: float | None = Field(None, gt=0, le=1, allow_inf_nan=False)
     explain: bool = Field(False, description="Also tell what became of each candidate.")
     explain_chunk_ids: list[UUID] = Field(
         default_factory=list, max_length=50, description="Why is this chunk (not) there? Implies `explain`."
@@ -182,8 +184,11 @@ class Hit(BaseModel):
     tags: list[str]
     scores: Scores
     ranks: Ranks
+    """Of a parent: those of the best chunk that it stands for."""
     matched_terms: list[str]
     """Terms of the query that the chunk, its title or its headings hold, as they are indexed; for highlighting."""
+    merged_from: list[UUID] = Field(default_factory=list)
+    """Where this is a parent: the chunks that were found, best first, in whose place its text and place are given."""
 
 
 class TookMs(BaseModel):

@@ -14,8 +14,10 @@ from app.ports.parts import Parts
 from app.retrieval import repository
 from app.retrieval.channels import Channels, stopwatch
 from app.retrieval.explain import explain
-from app.retrieval.fusion import COVERAGE_POOL, FusedCandidate, coverage, fuse
-from app.retrieval.pool import Findings, Plan, Pool, gather_candidates
+from app.retrieval.fusion import COVERAGE_POOL, coverage, fuse
+from app.retrieval.merging import MergedHit
+from app.retrieval.pool import Plan, Pool, gather_candidates
+from app.retrieval.reading import Findings, read_hits
 from app.retrieval.repository import Grant, StoredChunk
 from app.retrieval.schemas import (
     Hit,
@@ -60,13 +62,15 @@ class Retriever:
         pool = await gather_candidates(self._parts.database, scope, channels, plan, took)
         u = coverage(channels.terms, await _matched_by_best(channels, pool))
         fusion = fuse(pool.dense, pool.bm25, used.fusion.as_settings(), u=u)
-        best = fusion.candidates[: used.top_k]
-        await channels.find_matched([candidate.chunk_id for candidate in best])
+        with stopwatch(took, "hydrate"):
+            read = await read_hits(self._parts.database, scope, fusion.candidates, plan, pool)
+        await channels.find_matched([chunk_id for hit in read.hits for chunk_id in hit.candidate_ids])
         explanation = None
         if request.wants_explanation:
-            explanation = await explain(self._parts.database, scope, request, channels, Findings(plan, pool, fusion, u))
+            findings = Findings(plan, pool, fusion, u, read)
+            explanation = await explain(self._parts.database, scope, request, channels, findings)
         return RetrievalResult(
-            hits=[_hit(candidate, pool.stored[candidate.chunk_id], channels) for candidate in best],
+            hits=[_hit(hit, read.stored[hit.chunk_id], channels) for hit in read.hits],
             degraded=sorted(channels.failures),
             degraded_reasons=channels.failures,
             settings=used,
@@ -140,9 +144,10 @@ async def _matched_by_best(channels: Channels, pool: Pool) -> dict[UUID, frozens
     return {chunk_id: channels.matched.get(chunk_id, frozenset()) for chunk_id in best}
 
 
-def _hit(candidate: FusedCandidate, chunk: StoredChunk, channels: Channels) -> Hit:
+def _hit(hit: MergedHit, chunk: StoredChunk, channels: Channels) -> Hit:
+    candidate = hit.best
     dense, bm25 = candidate.dense, candidate.bm25
-    held = channels.matched.get(chunk.chunk_id, frozenset())
+    held = frozenset[str]().union(*(channels.matched.get(one, frozenset()) for one in hit.candidate_ids))
     return Hit(
         chunk_id=chunk.chunk_id,
         document_id=chunk.document_id,
@@ -170,4 +175,5 @@ def _hit(candidate: FusedCandidate, chunk: StoredChunk, channels: Channels) -> H
         ),
         ranks=Ranks(dense=dense.rank if dense else None, bm25=bm25.rank if bm25 else None, rrf=candidate.rrf.rank),
         matched_terms=[term for term in dict.fromkeys(channels.terms) if term in held],
+        merged_from=list(hit.merged_from),
     )

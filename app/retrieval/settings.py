@@ -72,6 +72,17 @@ class RetrievalSettings(BaseModel):
         description="Candidates of the dense channel below this cosine similarity are left out.",
     )
 
+    auto_merge: bool = Field(
+        True, description="Whether what holds several found chunks is read in their place, where documents have that."
+    )
+    merge_share: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        allow_inf_nan=False,
+        description="How much of what it holds has to be found. The parents of `parent_child` are always read.",
+    )
+
     @property
     def depth(self) -> int:
         """Candidates a channel that are fused."""
