@@ -1,5 +1,6 @@
 """The API: routers, middleware, error handlers, and the life of everything behind them."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -7,6 +8,8 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from app.chats.router import router as chats
+from app.chunks.router import PREVIEWS
+from app.chunks.router import router as chunks
 from app.core.body_limit import BodyLimitMiddleware
 from app.core.problems import Problem, RequestIdMiddleware, install_problem_handlers
 from app.core.settings import Settings
@@ -25,7 +28,9 @@ from app.runtime import open_parts
 from app.tenants.router import router as tenants
 from workers.in_process import worker_thread
 
-ROUTERS = (health, identity, tenants, knowledge_bases, documents, operations, consistency, retrieval, chats)
+ROUTERS = (health, identity, tenants, knowledge_bases, documents, chunks, operations, consistency, retrieval, chats)
+
+LONG_BODIES = re.compile(f"{UPLOADS.pattern}|{PREVIEWS.pattern}")
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -49,7 +54,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         responses={"default": {"model": Problem, "description": "A problem (RFC 9457)"}},
     )
-    app.add_middleware(BodyLimitMiddleware, max_file_bytes=settings.max_upload_bytes, uploads=UPLOADS)
+    app.add_middleware(BodyLimitMiddleware, max_file_bytes=settings.max_upload_bytes, uploads=LONG_BODIES)
     install_metrics(app)
     app.add_middleware(RequestIdMiddleware)  # outermost: even a refused body gets its id
     install_problem_handlers(app)

@@ -39,7 +39,12 @@ class Route:
 
     @property
     def ids_in_path(self) -> list[str]:
-        return re.findall(r"{(\w+)}", self.path)
+        parameters = self.operation.get("parameters", [])
+        return [one["name"] for one in parameters if one["in"] == "path" and list(ids_in(one["schema"]))]
+
+    def path_with(self, ids: dict[str, str]) -> str:
+        """The path with these ids; what else stands in it, as the number of a table, is 1."""
+        return self.path.format(**{**dict.fromkeys(re.findall(r"{(\w+)}", self.path), "1"), **ids})
 
     @property
     def ids_in_query(self) -> list[str]:
@@ -81,7 +86,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "POST /v1/knowledge-bases": {"name": "Theirs"},
     "PATCH /v1/knowledge-bases/{kb_id}": {"name": "Taken over"},
     "POST /v1/knowledge-bases/{kb_id}/documents": {"title": "Planted", "text": "This was planted."},
+    "POST /v1/knowledge-bases/{kb_id}/chunks:preview": {},
     "PATCH /v1/documents/{document_id}": {"name": "Taken over", "tags": ["taken"]},
+    "PATCH /v1/chunks/{chunk_id}": {"text": "Taken over.", "enabled": False},
     "POST /v1/retrieve": {"query": "What does the note say?"},
     "POST /v1/ask": {"question": "What does the note say?"},
     "POST /v1/sessions": {"title": "A chat"},
@@ -97,6 +104,7 @@ ID_OF = {
     "document_ids": "document",
     "explain_document_ids": "document",
     "explain_chunk_ids": "chunk",
+    "chunk_id": "chunk",
     "operation_id": "operation",
     "session_id": "session",
     "user_id": "member",
@@ -205,7 +213,7 @@ async def lower(victim: Estate, member: Member) -> dict[str, Person]:
 
 
 def filled(route: Route, ids: dict[str, str]) -> str:
-    return route.path.format(**{name: ids[ID_OF[name]] for name in route.ids_in_path})
+    return route.path_with({name: ids[ID_OF[name]] for name in route.ids_in_path})
 
 
 async def call(
@@ -276,7 +284,7 @@ async def test_ids_of_another_tenant_in_the_path(victim: Estate, intruder: Estat
     ):
         for name in route.ids_in_path:
             own = {other: intruder.ids[ID_OF[other]] for other in route.ids_in_path}
-            answer = await call(intruder.owner.client, route, route.path.format(**{**own, name: strange[name]}))
+            answer = await call(intruder.owner.client, route, route.path_with({**own, name: strange[name]}))
             assert answer.status_code == 404, answer.text
             assert answer.json()["code"].endswith("_not_found")
             assert "ferry" not in answer.text

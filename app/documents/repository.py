@@ -85,7 +85,9 @@ async def page(session: ReadSession, kb_id: UUID, request: PageRequest, where: L
     return list(await session.scalars(query.order_by(Document.id).limit(request.limit + 1)))
 
 
-async def chunk_page(session: ReadSession, document: Document, after_ordinal: int, limit: int) -> list[Chunk]:
+async def chunk_page(
+    session: ReadSession, document: Document, after_ordinal: int, limit: int, *, parents: bool
+) -> list[Chunk]:
     """Chunks of the active generation in order; one row more than asked for, where there is one."""
     query: Select[Chunk] = (
         select(Chunk)
@@ -97,7 +99,7 @@ async def chunk_page(session: ReadSession, document: Document, after_ordinal: in
         .order_by(Chunk.ordinal)
         .limit(limit + 1)
     )
-    return list(await session.scalars(query))
+    return list(await session.scalars(query if parents else query.where(Chunk.level == 0)))
 
 
 async def usage(session: ReadSession) -> tuple[int, int]:

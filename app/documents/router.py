@@ -1,8 +1,6 @@
 """`/v1/knowledge-bases/{kb_id}/documents` and `/v1/documents`."""
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID
@@ -11,15 +9,14 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
-from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 
 from app.core.errors import InvalidInput
 from app.core.pagination import Page, Paging, encode_cursor
 from app.core.scope import TenantScope
 from app.core.text import StorableText
 from app.documents import service
+from app.documents.forms import read_form
 from app.documents.repository import ListFilter
 from app.documents.schemas import (
     ChunkOut,
@@ -87,8 +84,7 @@ async def upload_document(
         await knowledge_bases.get(session, kb_id)  # before the body: it may be long
     content_type = request.headers.get("content-type", "")
     if content_type.startswith("multipart/form-data"):
-        _require_utf8(content_type)
-        async with _form(request) as form:
+        async with read_form(request) as form:
             return await _upload_file(kb_id, form, scope, parts, idempotency_key)
     if content_type.startswith("application/json"):
         return await _upload_text(kb_id, await request.body(), scope, parts, idempotency_key)
@@ -96,31 +92,6 @@ async def upload_document(
         "Send multipart/form-data with a field `file`, or application/json with `text` and `title`.",
         code="unsupported_content_type",
     )
-
-
-def _require_utf8(content_type: str) -> None:
-    """A form may name its encoding, and Python has encodings that take quadratic time, fail in ways of their own, or
-    are none at all (`punycode`, `undefined`, `unicode_escape`)."""
-    charset = parse_options_header(content_type)[1].get(b"charset", b"utf-8").decode("latin-1")
-    if charset.lower() not in ("utf-8", "utf8", "us-ascii"):
-        raise InvalidInput("Send the fields of the form in UTF-8.", code="unsupported_charset")
-
-
-@asynccontextmanager
-async def _form(request: Request) -> AsyncIterator[FormData]:
-    """The form, with its file in a temporary file as long as the block runs."""
-    try:
-        form = await request.form(max_files=1, max_fields=10)
-    except HTTPException as error:  # what Starlette makes of a form that it can't read
-        raise InvalidInput(
-            f"The form can't be read: {str(error.detail).rstrip('.')}. Send one file, in the field `file` of a "
-            "multipart/form-data body.",
-            code="malformed_form",
-        ) from error
-    try:
-        yield form
-    finally:
-        await form.close()
 
 
 async def _upload_file(kb_id: UUID, form: FormData, scope: TenantScope, parts: Parts, key: str | None) -> UploadOut:
@@ -228,8 +199,12 @@ async def list_chunks(
     session: Reading,
     after: Annotated[int, Query(ge=-1, lt=2**31, description="Ordinal after which to begin", alias="cursor")] = -1,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    parents: Annotated[
+        bool, Query(description="Also those that are not searched, but read in place of others")
+    ] = False,
 ) -> Page[ChunkOut]:
-    rows = await service.chunks(session, document_id, after, limit)
+    """Chunks of the active version, in order; parents, where there are any and they are asked for, at the end."""
+    rows = await service.chunks(session, document_id, after, limit, parents=parents)
     items = [ChunkOut.model_validate(row) for row in rows[:limit]]
     return Page(items=items, next_cursor=str(items[-1].ordinal) if len(rows) > limit else None)
 

@@ -158,6 +158,16 @@ class ChunkOut(BaseModel):
     end_offset: int
     token_count: int
     enabled: bool
+    level: int
+    """0: it is searched. Above: it is only read, in place of what was found of its children."""
+    parent_id: UUID | None
+    """The chunk of a higher level that holds its text."""
+    outdated: bool
+    """Of a parent: a chunk that it holds was edited or disabled, so that it is not read in the place of any."""
+    edited_at: datetime | None
+    """When a person last changed its text. `start_offset`, `end_offset` and `bbox` stay those of the original."""
+    pending_text: str | None
+    """What a person has changed the text to, until searches find it by that. It takes seconds."""
 
 
 class DeletionReceiptOut(BaseModel):

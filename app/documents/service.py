@@ -237,13 +237,24 @@ async def get(session: ReadSession, document_id: UUID) -> Document:
     return document
 
 
+async def lock(session: WriteSession, document_id: UUID) -> Document:
+    """A live document that nobody else changes until the transaction ends. Raises `NotFound`."""
+    document = await repository.find_for_update(session, document_id)
+    if document is None:
+        raise not_found(document_id)
+    return document
+
+
 async def list_page(session: ReadSession, kb_id: UUID, request: PageRequest, where: ListFilter) -> list[Document]:
     await knowledge_bases.get(session, kb_id)
     return await repository.page(session, kb_id, request, where)
 
 
-async def chunks(session: ReadSession, document_id: UUID, after_ordinal: int, limit: int) -> list[Chunk]:
-    return await repository.chunk_page(session, await get(session, document_id), after_ordinal, limit)
+async def chunks(
+    session: ReadSession, document_id: UUID, after_ordinal: int, limit: int, *, parents: bool = False
+) -> list[Chunk]:
+    document = await get(session, document_id)
+    return await repository.chunk_page(session, document, after_ordinal, limit, parents=parents)
 
 
 async def original(session: ReadSession, document_id: UUID) -> Generation:
@@ -257,9 +268,7 @@ async def original(session: ReadSession, document_id: UUID) -> Generation:
 async def change(
     session: WriteSession, scope: TenantScope, parts: Parts, document_id: UUID, body: DocumentPatch
 ) -> Document:
-    document = await repository.find_for_update(session, document_id)
-    if document is None:
-        raise not_found(document_id)
+    document = await lock(session, document_id)
     _change(session, scope, parts, document, body)
     await session.flush()
     await session.refresh(document)
@@ -286,9 +295,7 @@ def _change(session: WriteSession, scope: TenantScope, parts: Parts, document: D
 
 async def delete(session: WriteSession, scope: TenantScope, parts: Parts, document_id: UUID) -> None:
     """Tombstone first: when this has committed nothing finds the document; the purge follows."""
-    document = await repository.find_for_update(session, document_id)
-    if document is None:
-        raise not_found(document_id)
+    document = await lock(session, document_id)
     document.deleted_at = func.now()
     for operation_id in await repository.unfinished_ingestions(session, document.id):
         await parts.ledger.cancel(session, operation_id)

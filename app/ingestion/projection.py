@@ -108,12 +108,13 @@ async def tidy_after_late_write(
 
     If the generation was retired or deleted meanwhile, a purge may have passed already: its entries are removed again.
     If it lives, its tags and metadata may have changed since they were read: they are written once more, unless they
-    are those of `written`.
+    are those of `written`. So are the texts that people have edited, which may have been written as they were before.
     """
     async with parts.database.write(scope) as session:
         subject = await repository.subject(session, document_id, generation, lock=True)
         if subject is not None and repository.is_indexed(subject):
-            if written is None or repository.facts(written) != repository.facts(subject):
+            changed = written is None or repository.facts(written) != repository.facts(subject)
+            if changed or await repository.has_edits(session, document_id, generation):
                 kb_id = subject.document.knowledge_base_id
                 parts.ledger.enqueue(
                     session, scope, OperationKind.REINDEX, knowledge_base_id=kb_id, document_id=document_id

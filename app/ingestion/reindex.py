@@ -1,4 +1,4 @@
-"""Writes a document's changed tags and metadata into both indexes, for every generation that they hold."""
+"""Writes what people changed of a document into both indexes: texts of chunks, then tags and metadata."""
 
 from contextlib import suppress
 from typing import Any
@@ -7,6 +7,7 @@ from app.core.database import ReadSession
 from app.core.ledger import Lease
 from app.core.stages import StageLog
 from app.ingestion import repository
+from app.ingestion.edits import write_edits
 from app.models import Chunk
 from app.ports.indexes import ChunkSource
 from app.ports.parts import Parts
@@ -22,13 +23,14 @@ async def reindex(parts: Parts, lease: Lease) -> None:
     log = StageLog(parts.database, parts.ledger, lease, {"reindex": (0, 100)})
     async with log.recording():
         log.enter("reindex")
+        edited = await write_edits(parts, lease)
         while True:
             with suppress(_ChangedAgain):
-                await _attempt(parts, lease, log)
+                await _attempt(parts, lease, log, edited)
                 return
 
 
-async def _attempt(parts: Parts, lease: Lease, log: StageLog) -> None:
+async def _attempt(parts: Parts, lease: Lease, log: StageLog, edited: int) -> None:
     async with parts.database.read(lease.scope) as session:
         written = await _facts(session, lease)
     done = await _write(parts, lease, log)
@@ -37,7 +39,7 @@ async def _attempt(parts: Parts, lease: Lease, log: StageLog) -> None:
             await repository.lock_document(session, lease.document_id)
         if await _facts(session, lease) != written:
             raise _ChangedAgain
-        await parts.ledger.succeed(session, lease, {"chunks": done})
+        await parts.ledger.succeed(session, lease, {"chunks": done, "edited": edited})
 
 
 async def _facts(session: ReadSession, lease: Lease) -> tuple[list[str], dict[str, Any]] | None:

@@ -22,6 +22,7 @@ from app.core.errors import (
 )
 from app.core.ledger import WORKER_LOST, Lease
 from app.ingestion import repository
+from app.ingestion.edits import tidy_edits
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.projection import tidy_after_late_write
 from app.ingestion.purge import purge
@@ -141,3 +142,5 @@ class OperationRunner:
         """After work whose lease was lost: an index can't tell a late write, so what was written last is made good."""
         if lease.kind is OperationKind.INGEST and lease.document_id is not None and lease.generation is not None:
             await tidy_after_late_write(self._parts, lease.scope, lease.document_id, lease.generation)
+        elif lease.kind is OperationKind.REINDEX:
+            await tidy_edits(self._parts, lease)

@@ -1,0 +1,147 @@
+"""`/v1/chunks`, a preview of chunking, and what a document holds: its tables and its headings."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse, Response
+from pydantic import ValidationError
+
+from app.chunks import repository, service
+from app.chunks.parsed import outline, table_rows, tables
+from app.chunks.preview import MOST_BYTES
+from app.chunks.schemas import (
+    PREVIEW_BODY,
+    ChunkChangeOut,
+    ChunkEditOut,
+    ChunkPatch,
+    OutlineOut,
+    PreviewForm,
+    PreviewOut,
+    TableOut,
+    TableRowsOut,
+)
+from app.chunks.state import WorkshopDep, workshop_lifespan
+from app.core.errors import InvalidInput
+from app.core.pagination import Page, Paging, encode_cursor
+from app.documents import service as documents
+from app.documents.forms import read_form
+from app.documents.schemas import ChunkOut
+from app.documents.uploads import receive, require_file
+from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
+from app.ingestion.schemas import OperationOut
+from app.knowledge_bases import service as knowledge_bases
+from app.parsing.tables import markdown
+
+router = APIRouter(tags=["chunks"], lifespan=workshop_lifespan)
+
+PREVIEWS = re.compile(r"/v1/knowledge-bases/[^/]+/chunks:preview/?")
+"""Paths whose bodies may be long."""
+MARKDOWN = "text/markdown; charset=utf-8"
+TABLE_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/markdown": {"schema": {"type": "string"}}}, "model": TableRowsOut}
+}
+
+
+@router.post("/v1/knowledge-bases/{kb_id}/chunks:preview", openapi_extra=PREVIEW_BODY)
+async def preview_chunks(
+    kb_id: UUID, request: Request, scope: Editor, parts: PartsDep, workshop: WorkshopDep
+) -> PreviewOut:
+    """Parses and chunks a file as ingestion would, and stores nothing. For files up to 32 MB, and for a minute."""
+    async with parts.database.read(scope) as session:
+        kb = await knowledge_bases.get(session, kb_id)  # before the body: it may be long
+    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+        raise InvalidInput("Send multipart/form-data with a field `file`.", code="unsupported_content_type")
+    async with read_form(request) as form:
+        file = require_file(form.get("file"))
+        fields = {name: value for name, value in form.items() if name != "file"}
+        try:
+            asked = PreviewForm.model_validate({"name": file.filename or "", **fields})
+        except ValidationError as error:
+            raise RequestValidationError(error.errors()) from error
+        most = min(MOST_BYTES, parts.settings.max_upload_bytes)
+        async with receive(file, asked.name, parts.settings.scratch_dir, most) as received:
+            return await workshop.previews.preview(kb, asked, received)
+
+
+@router.get("/v1/chunks/{chunk_id}")
+async def get_chunk(chunk_id: UUID, _scope: Viewer, session: Reading) -> ChunkOut:
+    return ChunkOut.model_validate(await service.get(session, chunk_id))
+
+
+@router.patch("/v1/chunks/{chunk_id}")
+async def change_chunk(
+    chunk_id: UUID, body: ChunkPatch, scope: Editor, session: Writing, parts: PartsDep
+) -> ChunkChangeOut:
+    """Changes what a chunk says, or whether it is found. Searches give the old text until `operation` has succeeded.
+
+    The change is of this version of the document: a new upload makes its chunks from the file again.
+    """
+    chunk, operation = await service.change(session, scope, parts, chunk_id, body)
+    return ChunkChangeOut(
+        chunk=ChunkOut.model_validate(chunk), operation=OperationOut.of(operation) if operation else None
+    )
+
+
+@router.get("/v1/chunks/{chunk_id}/history")
+async def get_chunk_history(chunk_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[ChunkEditOut]:
+    """Who changed what, newest first."""
+    rows = await service.history(session, chunk_id, paging)
+    items = [ChunkEditOut.model_validate(row) for row in rows[: paging.limit]]
+    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+
+
+@router.get("/v1/documents/{document_id}/tables")
+async def list_tables(
+    document_id: UUID,
+    scope: Viewer,
+    parts: PartsDep,
+    workshop: WorkshopDep,
+    after: Annotated[int, Query(ge=0, lt=2**31, description="Number after which to begin", alias="cursor")] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Page[TableOut]:
+    async with parts.database.read(scope) as session:
+        document = await documents.get(session, document_id)
+    found = await workshop.parsed.read(scope, document, tables)
+    items = found[after : after + limit]
+    return Page(items=items, next_cursor=str(items[-1].number) if items and len(found) > after + limit else None)
+
+
+@router.get("/v1/documents/{document_id}/tables/{number}", response_model=TableRowsOut, responses=TABLE_ANSWERS)
+async def get_table(
+    document_id: UUID,
+    number: Annotated[int, Path(ge=1, lt=2**31)],
+    scope: Viewer,
+    parts: PartsDep,
+    workshop: WorkshopDep,
+    after: Annotated[int, Query(ge=0, lt=2**31, description="Rows to leave out", alias="cursor")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    format_: Annotated[Literal["json", "markdown"], Query(alias="format")] = "json",
+) -> TableRowsOut | Response:
+    """Rows of a table as cells. As Markdown the header is repeated on each page, and `x-next-cursor` names the next."""
+    async with parts.database.read(scope) as session:
+        document = await documents.get(session, document_id)
+    table, header, rows = await workshop.parsed.read(
+        scope, document, lambda form: table_rows(form, number, after, limit)
+    )
+    cursor = str(after + len(rows)) if rows and after + len(rows) < table.row_count else None
+    if format_ == "json":
+        return TableRowsOut(table=table, items=rows, next_cursor=cursor)
+    return _as_markdown(header, rows, cursor)
+
+
+def _as_markdown(header: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], cursor: str | None) -> Response:
+    text = markdown([*header, *rows], len(header))
+    return PlainTextResponse(text, media_type=MARKDOWN, headers={"x-next-cursor": cursor} if cursor else None)
+
+
+@router.get("/v1/documents/{document_id}/outline")
+async def get_outline(document_id: UUID, scope: Viewer, parts: PartsDep, workshop: WorkshopDep) -> OutlineOut:
+    """The document's headings as a tree, each with its page and the chunks that hold its text."""
+    async with parts.database.read(scope) as session:
+        document = await documents.get(session, document_id)
+        places = await repository.places(session, document)
+    return await workshop.parsed.read(scope, document, lambda form: outline(form, document.id, places))

@@ -1,0 +1,206 @@
+"""Bodies of the routes that look into a document: its chunks, tables and headings."""
+
+from datetime import datetime
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, SecretStr, StringConstraints, model_validator
+
+from app.chunking.chunk import ChunkKind, DraftChunk
+from app.chunking.settings import ChunkingSettings
+from app.core.text import storable
+from app.documents.schemas import ChunkOut, DocumentName
+from app.ingestion.schemas import OperationOut
+from app.parsing.document import BoundingBox
+
+MOST_TEXT_CHARACTERS = 65_536
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("the text is empty: disable the chunk instead")
+    return value
+
+
+ChunkText = Annotated[
+    str, StringConstraints(max_length=MOST_TEXT_CHARACTERS), AfterValidator(storable), AfterValidator(_not_blank)
+]
+
+
+class ChunkPatch(BaseModel):
+    """Only what is given is changed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: ChunkText | None = Field(None, description="It is embedded again; searches find it by that within seconds.")
+    enabled: bool | None = Field(None, description="Whether it may be found. Holds at once.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.text is None and self.enabled is None:
+            raise ValueError("give `text`, `enabled`, or both")
+        return self
+
+
+class ChunkChangeOut(BaseModel):
+    chunk: ChunkOut
+    operation: OperationOut | None
+    """Brings a changed text into the indexes; None where no text was changed."""
+
+
+class ChunkEditOut(BaseModel):
+    """One change that a person made."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: UUID
+    edited_by: UUID
+    edited_at: datetime
+    text_before: str | None
+    text_after: str | None
+    """None, both of them, where the text was left."""
+    enabled: bool | None
+    """What it was set to; None where that was left."""
+
+
+class PreviewForm(BaseModel):
+    """The fields of a preview beside `file`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: DocumentName
+    settings: Json[ChunkingSettings] | None = None
+    password: SecretStr | None = Field(None, max_length=1024)
+
+
+class PreviewedChunk(BaseModel):
+    """A chunk as ingestion would make it."""
+
+    ordinal: int
+    kind: ChunkKind
+    level: int
+    parent: int | None
+    """Ordinal of the chunk that holds it, where the strategy makes parents."""
+    text: str
+    embedded_text: str | None
+    """With title and headings, as the model reads it; None for a parent, which is not embedded."""
+    heading_path: list[str]
+    section: int
+    page: int | None
+    page_end: int | None
+    bbox: BoundingBox | None
+    start_offset: int
+    end_offset: int
+    token_count: int
+
+    @classmethod
+    def of(cls, ordinal: int, draft: DraftChunk, title: str) -> Self:
+        return cls(
+            ordinal=ordinal,
+            kind=draft.kind,
+            level=draft.level,
+            parent=draft.parent,
+            text=draft.text,
+            embedded_text=None if draft.level else draft.embedded_text(title),
+            heading_path=list(draft.heading_path),
+            section=draft.section,
+            page=draft.page,
+            page_end=draft.page_end,
+            bbox=draft.bbox,
+            start_offset=draft.start,
+            end_offset=draft.end,
+            token_count=draft.token_count,
+        )
+
+
+class PreviewOut(BaseModel):
+    """What ingestion would make of a file. Nothing of it was stored."""
+
+    media_type: str
+    parser: str
+    title: str
+    page_count: int | None
+    element_count: int
+    elements: dict[str, int]
+    """How many there are of each kind."""
+    warnings: list[str]
+    """What the parser left out or repaired."""
+    settings: ChunkingSettings
+    """That it was chunked by."""
+    chunk_count: int
+    """Of chunks that would be searched."""
+    parent_count: int
+    token_count: int
+    """Of all that would be embedded."""
+    chunks: list[PreviewedChunk]
+    truncated: bool
+    """There are more than are shown."""
+
+
+class TableOut(BaseModel):
+    number: int
+    """From 1, in reading order."""
+    caption: str
+    sheet: str
+    page: int | None
+    columns: list[str]
+    """One name a column; empty where the table has none."""
+    header_rows: int
+    row_count: int
+    """Without header rows."""
+
+
+class TableRowsOut(BaseModel):
+    table: TableOut
+    items: list[list[str]]
+    """Cells of each row, merged ones filled in; header rows left out."""
+    next_cursor: str | None
+
+
+class OutlineNode(BaseModel):
+    """A heading and what stands under it."""
+
+    title: str
+    level: int
+    page: int | None
+    chunk_ids: list[UUID]
+    """Chunks with text of its own, in order; those of the headings below it are there."""
+    children: list["OutlineNode"]
+
+
+class OutlineOut(BaseModel):
+    document_id: UUID
+    title: str
+    chunk_ids: list[UUID]
+    """Chunks with text before the first heading."""
+    headings: list[OutlineNode]
+    truncated: bool
+    """The document has more headings than are shown."""
+
+
+PREVIEW_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        "name": {"type": "string", "description": "Instead of the file's own name."},
+                        "settings": {
+                            "type": "string",
+                            "description": "Chunking settings as a JSON object, instead of the knowledge base's.",
+                        },
+                        "password": {
+                            "type": "string",
+                            "format": "password",
+                            "description": "Opens a protected file. It is not kept.",
+                        },
+                    },
+                }
+            }
+        },
+    }
+}

@@ -1,0 +1,108 @@
+"""What a document holds: its tables, its headings, and what of it is new."""
+
+import pytest
+
+from tests.chunks.shelf import Shelf
+from tests.conftest import Person, Register
+
+SHEET = "型号,价格,Stock\n" + "".join(f"X{number},{number * 10},{number % 3}\n" for number in range(90))
+BOOK = """Before everything.
+
+# One
+
+Text of one.
+
+## One and a half
+
+| name | size |
+| --- | --- |
+| cat | 3 |
+| dog | 5 |
+
+# Two
+
+# Three
+
+Text of three.
+"""
+
+
+@pytest.fixture
+async def shelf(register: Register) -> Shelf:
+    return await Shelf.of(await register(), {"min_tokens": 0})
+
+
+async def test_tables_can_be_listed_and_read_row_by_row(shelf: Shelf) -> None:
+    document_id = await shelf.upload("prices.csv", SHEET.encode())
+    path = f"/v1/documents/{document_id}/tables"
+    (table,) = (await shelf.get(path))["items"]
+    assert table["columns"] == ["型号", "价格", "Stock"]
+    assert (table["number"], table["header_rows"], table["row_count"]) == (1, 1, 90)
+    rows: list[list[str]] = []
+    cursor: str | None = "0"
+    while cursor is not None:
+        page = await shelf.get(f"{path}/1", cursor=cursor, limit=40)
+        rows += page["items"]
+        cursor = page["next_cursor"]
+    assert rows == [[f"X{number}", str(number * 10), str(number % 3)] for number in range(90)]
+
+
+async def test_a_table_as_markdown(shelf: Shelf) -> None:
+    document_id = await shelf.upload("prices.csv", SHEET.encode())
+    path = f"/v1/documents/{document_id}/tables/1"
+    answer = await shelf.person.client.get(path, params={"format": "markdown", "limit": 2, "cursor": 10})
+    assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert answer.text.splitlines() == [
+        "| 型号 | 价格 | Stock |", "| --- | --- | --- |", "| X10 | 100 | 1 |", "| X11 | 110 | 2 |",
+    ]  # fmt: skip
+    assert answer.headers["x-next-cursor"] == "12"
+    last = await shelf.person.client.get(path, params={"format": "markdown", "limit": 1000})
+    assert "x-next-cursor" not in last.headers
+
+
+async def test_a_sheet_is_found_by_its_rows_and_by_what_it_is(shelf: Shelf) -> None:
+    document_id = await shelf.upload("prices.csv", SHEET.encode())
+    (row,) = (await shelf.retrieve("X45 价格", mode="bm25", top_k=1))["hits"]
+    assert "型号: X45; 价格: 450; Stock: 0." in row["text"]
+    summary = [one["text"] for one in await shelf.chunks(document_id) if "90 rows, 3 columns" in one["text"]]
+    assert len(summary) == 1
+    assert "价格 (number, 0 to 890)" in summary[0]
+
+
+async def test_no_such_table(shelf: Shelf, stranger: Person) -> None:
+    document_id = await shelf.add("No table here.")
+    assert (await shelf.get(f"/v1/documents/{document_id}/tables"))["items"] == []
+    for number, status in ((1, 404), (0, 422), (2**40, 422)):
+        answer = await shelf.person.client.get(f"/v1/documents/{document_id}/tables/{number}")
+        assert answer.status_code == status
+    for path in ("tables", "tables/1", "outline"):
+        answer = await stranger.client.get(f"/v1/documents/{document_id}/{path}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "document_not_found")
+
+
+async def test_the_outline_leads_to_pages_and_chunks(shelf: Shelf) -> None:
+    document_id = await shelf.add(BOOK)
+    texts = {one["id"]: one["text"] for one in await shelf.chunks(document_id)}
+    found = await shelf.get(f"/v1/documents/{document_id}/outline")
+    assert not found["truncated"]
+    assert [texts[one] for one in found["chunk_ids"]] == ["Before everything."]
+    one, two, three = found["headings"]
+    assert [(node["title"], node["level"]) for node in (one, two, three)] == [("One", 1), ("Two", 1), ("Three", 1)]
+    assert [texts[chunk_id] for chunk_id in three["chunk_ids"]] == ["Text of three."]
+    assert "Text of one." in texts[one["chunk_ids"][0]]
+    (half,) = one["children"]
+    assert half["title"] == "One and a half"
+    assert any("| cat | 3 |" in texts[chunk_id] for chunk_id in half["chunk_ids"])
+    assert any("2 rows, 2 columns" in texts[chunk_id] for chunk_id in half["chunk_ids"])
+    # A heading without text stands in the text of the section before it.
+    assert [texts[chunk_id].splitlines()[-1] for chunk_id in two["chunk_ids"]] == ["Two"]
+
+
+async def test_a_new_version_embeds_only_what_is_new(shelf: Shelf) -> None:
+    sections = [f"# Section {number}\n\n" + f"The rule number {number} says so. " * 12 for number in range(40)]
+    _, first = await shelf.ingest("\n\n".join(sections), external_id="rules")
+    assert first["counts"] == {"embedded": 40, "reused": 0, "chunks": 40}
+    sections[17] += "And one more thing."
+    document_id, second = await shelf.ingest("\n\n".join(sections), external_id="rules")
+    assert second["counts"] == {"embedded": 1, "reused": 39, "chunks": 40}
+    assert any("And one more thing." in one["text"] for one in await shelf.chunks(document_id))

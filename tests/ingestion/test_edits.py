@@ -1,0 +1,178 @@
+"""Texts of chunks that people change while engines fail, workers die and other people are at it too."""
+
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+
+from app.chunking.chunk import embedded_text
+from app.chunks import service as chunks
+from app.chunks.schemas import ChunkPatch
+from app.core.errors import EngineUnavailable
+from app.models import Chunk, ChunkEdit, Operation, OperationKind, OperationState
+from app.terms import index_terms
+from tests.ingestion.bench import Bench, prose
+
+NEW, NEWER = "Zeppelins land on the roof.", "Submarines surface in the bay."
+
+
+async def first_chunk(bench: Bench, document_id: UUID) -> Chunk:
+    """Of the newest generation."""
+    query = select(Chunk).where(Chunk.document_id == document_id).order_by(Chunk.generation.desc(), Chunk.ordinal)
+    async with bench.parts.database.read(bench.scope) as session:
+        return (await session.scalars(query.limit(1))).one()
+
+
+async def edit(bench: Bench, chunk: Chunk, text: str) -> Operation:
+    async with bench.parts.database.write(bench.scope) as session:
+        _, operation = await chunks.change(session, bench.scope, bench.parts, chunk.id, ChunkPatch(text=text))
+    assert operation is not None
+    return operation
+
+
+async def text_of(bench: Bench, chunk: Chunk) -> str:
+    async with bench.parts.database.read(bench.scope) as session:
+        return (await session.get_one(Chunk, chunk.id)).text
+
+
+async def holds(bench: Bench, chunk: Chunk, text: str) -> bool:
+    """Whether both indexes hold the chunk with this very text."""
+    whole = embedded_text("text", chunk.heading_path, text)
+    (vector,) = await bench.parts.embedder.embed_passages([whole])
+    score = (await bench.parts.vectors.score(bench.scope, vector, [chunk.id]))[chunk.id]
+    terms = frozenset(index_terms(whole))
+    known = terms | set(index_terms(f"{NEW} {NEWER} {chunk.text}"))
+    held = (await bench.parts.texts.matched_terms(bench.scope, sorted(known), [chunk.id]))[chunk.id]
+    return score > 0.9999 and held == terms
+
+
+async def test_both_indexes_hold_what_is_read(bench: Bench) -> None:
+    chunk = await first_chunk(bench, await bench.ingested(prose("fox")))
+    before = await bench.cached_vectors()
+    await edit(bench, chunk, NEW)
+    assert await text_of(bench, chunk) == chunk.text
+    await bench.work()
+    assert await text_of(bench, chunk) == NEW
+    assert await holds(bench, chunk, NEW)
+    assert await bench.cached_vectors() == before, "the vector of the old text is gone, that of the new one is kept"
+    assert (await bench.verify()).clean
+
+
+@pytest.mark.parametrize("engine", ["vectors", "texts"])
+async def test_an_index_that_fails_leaves_old_and_old(bench: Bench, engine: str) -> None:
+    chunk = await first_chunk(bench, await bench.ingested(prose("fox")))
+
+    async def refuse() -> None:
+        raise EngineUnavailable("It is down.")
+
+    operation = await edit(bench, chunk, NEW)
+    await bench.interposed(engine, "upsert", before=refuse).run(operation.id)
+    assert (await bench.operation(operation.id)).state is OperationState.QUEUED
+    assert await text_of(bench, chunk) == chunk.text
+    assert await holds(bench, chunk, chunk.text), "both are put back, or were never written"
+    await bench.work()
+    assert await text_of(bench, chunk) == NEW
+    assert await holds(bench, chunk, NEW)
+
+
+@pytest.mark.parametrize("engine", ["vectors", "texts"])
+async def test_a_second_edit_while_the_first_is_written(bench: Bench, engine: str) -> None:
+    chunk = await first_chunk(bench, await bench.ingested(prose("fox")))
+
+    async def edit_again() -> None:
+        await edit(bench, chunk, NEWER)
+
+    operation = await edit(bench, chunk, NEW)
+    await bench.interposed(engine, "upsert", before=edit_again).run(operation.id)
+    assert await text_of(bench, chunk) == NEWER, "the first operation has seen it and carried it out"
+    await bench.work()
+    assert await text_of(bench, chunk) == NEWER
+    assert await holds(bench, chunk, NEWER)
+
+
+async def test_an_edit_taken_back_while_it_is_written(bench: Bench) -> None:
+    chunk = await first_chunk(bench, await bench.ingested(prose("fox")))
+
+    async def take_back() -> None:
+        await edit(bench, chunk, chunk.text)
+
+    operation = await edit(bench, chunk, NEW)
+    await bench.interposed("vectors", "upsert", after=take_back).run(operation.id)
+    assert await text_of(bench, chunk) == chunk.text
+    assert await holds(bench, chunk, chunk.text)
+
+
+async def test_a_worker_that_was_thought_dead_writes_late(bench: Bench) -> None:
+    """It holds the vector of the first edit back until another worker has carried out the second one."""
+    chunk = await first_chunk(bench, await bench.ingested(prose("fox")))
+    operation = await edit(bench, chunk, NEW)
+
+    async def taken_over() -> None:
+        await bench.lose_lease(operation.id)
+        await edit(bench, chunk, NEWER)
+        await bench.work()
+        assert await text_of(bench, chunk) == NEWER
+
+    await bench.interposed("vectors", "upsert", before=taken_over).run(operation.id)
+    await bench.work()
+    assert await text_of(bench, chunk) == NEWER
+    assert await holds(bench, chunk, NEWER)
+    assert (await bench.verify()).clean
+
+
+async def test_a_new_version_while_an_edit_is_written(bench: Bench) -> None:
+    document_id = await bench.ingested(prose("fox"), external_id="one")
+    chunk = await first_chunk(bench, document_id)
+    operation = await edit(bench, chunk, NEW)
+
+    async def replace() -> None:
+        upload = await bench.upload(prose("hen"), external_id="one")
+        assert upload.operation is not None
+        await bench.run(upload.operation.id)
+        for purge in await bench.operations(OperationState.QUEUED):
+            if purge.kind is OperationKind.PURGE:
+                await bench.run(purge.id)
+
+    await bench.interposed("texts", "upsert", before=replace).run(operation.id)
+    await bench.work()
+    assert (await first_chunk(bench, document_id)).text.startswith("The hen")
+    held = await bench.held(document_id)
+    assert held.agreed, "nothing of the old version is left in an index"
+    assert (await bench.verify()).clean
+
+
+async def test_a_document_deleted_while_an_edit_is_written(bench: Bench) -> None:
+    document_id = await bench.ingested(prose("fox"))
+    operation = await edit(bench, await first_chunk(bench, document_id), NEW)
+
+    async def delete() -> None:
+        await bench.delete(document_id)
+        for purge in await bench.operations(OperationState.QUEUED):
+            await bench.run(purge.id)
+
+    await bench.interposed("texts", "upsert", before=delete).run(operation.id)
+    await bench.work()
+    held = await bench.held(document_id)
+    assert (held.vectors, held.terms) == (set(), set())
+    assert (await bench.verify()).clean
+
+
+async def test_repair_writes_an_edited_chunk_as_it_is_read(bench: Bench) -> None:
+    chunk = await first_chunk(bench, await bench.ingested(prose("fox")))
+    await edit(bench, chunk, NEW)
+    await bench.work()
+    await bench.parts.vectors.delete(bench.scope, [chunk.id])
+    await bench.parts.texts.delete(bench.scope, [chunk.id])
+    await bench.repair()
+    assert await holds(bench, chunk, NEW)
+    assert (await bench.verify()).clean
+
+
+async def test_deleting_takes_the_history_with_it(bench: Bench) -> None:
+    document_id = await bench.ingested(prose("fox"))
+    await edit(bench, await first_chunk(bench, document_id), NEW)
+    await bench.work()
+    await bench.delete(document_id)
+    await bench.work()
+    async with bench.parts.database.read(bench.scope) as session:
+        assert (await session.scalars(select(ChunkEdit))).all() == []
