@@ -85,13 +85,14 @@ def sentence(cells: Sequence[NamedCell]) -> str:
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in parts) + "."
 
 
+def whole_names(header: Sequence[Row]) -> list[str]:
+    """One name a column: its header cells from top to bottom, each once."""
+    return [" ".join(dict.fromkeys(cell for cell in cells if cell.strip())) for cells in zip(*header, strict=False)]
+
+
 def column_names(header: Sequence[Row]) -> list[str]:
-    """One short name a column: its header cells from top to bottom, each once."""
-    names = []
-    for cells in zip(*header, strict=False):
-        whole = " ".join(dict.fromkeys(cell for cell in cells if cell.strip()))
-        names.append(cut(whole, HEADER_CELL_BYTES))
-    return names
+    """The same, short enough to be repeated with every row."""
+    return [cut(name, HEADER_CELL_BYTES) for name in whole_names(header)]
 
 
 def filled(rows: Sequence[Row]) -> list[Row]:

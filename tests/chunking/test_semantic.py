@@ -26,7 +26,8 @@ class Topics:
         self.asked.append(list(texts))
         raw = [[text.count("Cats") + 0.01, text.count("Taxes") + 0.01] for text in texts]
         vectors = np.asarray(raw, dtype=np.float32)
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+        return vectors
 
 
 def chunks(parsed: ParsedDocument, options: SemanticOptions, embed: Topics | None = None) -> list[DraftChunk]:
