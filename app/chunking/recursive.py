@@ -22,7 +22,8 @@ from app.ports.embedder import Embed, TokenCounter
 def chunk(
     document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str, _embed: Embed
 ) -> list[DraftChunk]:
-    return list(_chunks(Drafter(document, options, tokens, title)))
+    # Tables are described when all else is cut; a description stands after the beginning of its table.
+    return sorted(_chunks(Drafter(document, options, tokens, title)), key=lambda draft: draft.start)
 
 
 def _chunks(drafter: Drafter) -> Iterator[DraftChunk]:

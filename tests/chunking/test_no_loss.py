@@ -1,16 +1,32 @@
 """Whatever a document is made of: nothing is lost, nothing is too long, and the same comes out every time."""
 
 from collections import Counter
+from collections.abc import Sequence
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.chunking.options import HierarchicalOptions, ParentChildOptions, SemanticOptions
+from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
+from app.chunking.strategies import STRATEGIES
 from app.parsing.document import Element, ElementKind
-from tests.chunking.documents import WordsAndIdeographs, code, document, drafts, heading, table
+from app.ports.vector_index import Vectors
+from tests.chunking.documents import WordsAndIdeographs, code, document, heading, table
 
 TOKENS = WordsAndIdeographs()
-SMALL = ChunkingSettings(target_tokens=40, max_tokens=60, max_embedded_tokens=64, min_tokens=8, overlap_tokens=12)
+SMALL = ChunkingSettings(
+    target_tokens=40,
+    max_tokens=60,
+    max_embedded_tokens=64,
+    min_tokens=8,
+    overlap_tokens=12,
+    semantic=SemanticOptions(amount=60),
+    parent_child=ParentChildOptions(child_tokens=32, parent_tokens=64),
+    hierarchical=HierarchicalOptions(leaf_tokens=32, middle_tokens=64, top_tokens=128),
+)
 
 words = st.sampled_from(
     ["a", "fox", "e.g.", "end.", "End!", "3.5", "，", "。", "条款", "违约责任", "\n", "\n\n", "x" * 200, "漢" * 90]
@@ -46,12 +62,26 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(elements, max_size=8), st.sampled_from(["", "Title"]))
-def test_no_loss(parts: list[Element], title: str) -> None:
-    parsed = document(*parts)
-    made = drafts(parsed, SMALL, title)
-    assert made == drafts(parsed, SMALL, title)
+def lengths(texts: Sequence[str]) -> Vectors:
+    """Vectors that tell texts apart by their lengths."""
+    angles = np.asarray([len(text) % 7 for text in texts], dtype=np.float32)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@settings(max_examples=40, deadline=None)
+@given(parts=st.lists(elements, max_size=8), title=st.sampled_from(["", "Title"]))
+def test_no_loss(strategy: str, parts: list[Element], title: str) -> None:
+    parsed, chosen = document(*parts), SMALL.model_copy(update={"strategy": strategy})
+    every = chunk(parsed, chosen, TOKENS, title, embed=lengths)
+    assert every == chunk(parsed, chosen, TOKENS, title, embed=lengths)
+    made = [one for one in every if one.level == 0]
+    assert made == every[: len(made)], "what is searched comes first"
+    for parent in every[len(made) :]:
+        assert parent.text == parsed.text[parent.start : parent.end]
+        children = [one for one in every if one.parent is not None and every[one.parent] is parent]
+        assert len(children) > 1
+        assert all(parent.start <= one.start < one.end <= parent.end for one in children)
     assert [one.section for one in made] == sorted(one.section for one in made)
 
     covered = bytearray(len(parsed.text))
