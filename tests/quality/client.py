@@ -91,7 +91,10 @@ class Platform:
         """The body of a good answer. Waits when told to, and logs in again when the token has run out."""
         for _ in range(60):
             used = self._client.headers.get("authorization")
-            response = await self._client.request(method, path, **options)
+            try:
+                response = await self._client.request(method, path, **options)
+            except httpx.TransportError as error:
+                raise PlatformError(f"{self._client.base_url} does not answer: {error}") from error
             if response.status_code == httpx.codes.UNAUTHORIZED and may_log_in:
                 if used == self._client.headers.get("authorization"):
                     await self._log_in("/v1/auth/login", self._credentials)
