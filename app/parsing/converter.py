@@ -35,6 +35,9 @@ _PLACES = (
 _FORMATS = ("docx", "pptx", "xlsx")
 _OUTPUT = "converted"
 _INPUT = "to-convert"
+# Named, because LibreOffice reads as text, byte by byte, what it can't make out.
+_FILTERS = {"doc": "MS Word 97", "ppt": "MS PowerPoint 97", "xls": "MS Excel 97"}
+_GIVEN = frozenset(f"{_INPUT}.{extension}" for extension in _FILTERS)
 _PROFILE = "office-profile"
 _AGAIN = 81
 """How LibreOffice ends when it only set its profile up and wants to be started again."""
@@ -137,7 +140,7 @@ def _wait_and_convert(receiver: int, parent: int, program: Path, scratch: Path, 
         die_with_parent(parent)
         request = os.read(receiver, 4096).decode().split()
         os.close(receiver)
-        if len(request) == 2 and request[1] in _FORMATS:
+        if len(request) == 2 and request[0] in _GIVEN and request[1] in _FORMATS:
             given, target = request
             _write_profile(program, scratch)
             status = _run(program, scratch, given, target, limits)
@@ -180,7 +183,8 @@ def _become(program: Path, scratch: Path, given: str, target: str, limits: Parse
     profile = (scratch / _PROFILE).as_uri()
     arguments = [
         *(str(program), f"-env:UserInstallation={profile}", "--headless", "--norestore", "--nolockcheck"),
-        *("--nodefault", "--nologo", "--nofirststartwizard", "--convert-to", target),
+        *("--nodefault", "--nologo", "--nofirststartwizard", f"--infilter={_FILTERS[given.rpartition('.')[2]]}"),
+        *("--convert-to", target),
         *("--outdir", str(scratch / _OUTPUT), str(scratch / given)),
     ]
     environment = {

@@ -13,7 +13,7 @@ from app.parsing.limits import ParseLimits
 from app.parsing.sandbox import parse_file, start_sandbox, stop_sandbox
 from tests.parsing.conftest import Parse, outline
 from tests.parsing.open_document_files import cell, flat_document, paragraph, row, table
-from tests.parsing.workbook_files import ole
+from tests.parsing.workbook_files import ole, xls
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="system call filters are Linux's")
 needs_libreoffice = pytest.mark.skipif(find_libreoffice() is None, reason="LibreOffice is not installed")
@@ -109,7 +109,16 @@ async def test_what_libreoffice_cannot_read_is_damaged(tmp_path: Path) -> None:
     path.write_bytes(ole("WordDocument", b"\xec\xa5" + bytes(2000)))
     with pytest.raises(ParseFailed) as failed:
         await parse_file(path, file_name="a.doc")
-    assert failed.value.error_code in {"damaged", "no_text"}
+    assert failed.value.error_code == "damaged"
+
+
+@needs_libreoffice
+async def test_a_broken_workbook_is_not_read_as_the_text_of_its_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "upload"
+    path.write_bytes(xls([["a"]])[:1500])
+    with pytest.raises(ParseFailed) as failed:
+        await parse_file(path, file_name="a.xls")
+    assert failed.value.error_code == "damaged"
 
 
 @needs_libreoffice
