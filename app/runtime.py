@@ -80,7 +80,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         for part in opened:
             stack.push_async_callback(part.close)
         stack.push_async_callback(stop_sandbox)
-        await asyncio.gather(start_sandbox(), *(part.open() for part in opened))
+        await asyncio.gather(start_sandbox(settings.pdf_engine), *(part.open() for part in opened))
         outbox = Outbox(database, broker)
         ledger = Ledger(database, outbox, lease_seconds=settings.lease_seconds, max_attempts=settings.max_attempts)
         log.info("ready", embedded=settings.embedded, seconds=round(time.monotonic() - started, 2))

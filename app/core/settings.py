@@ -6,7 +6,7 @@ A setting that names an engine and is left empty means the embedded engine, kept
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
@@ -119,6 +119,11 @@ class Settings(BaseSettings):
     tenant_max_bytes: int = Field(100 * 1024**3, ge=1, validation_alias=_env("BIGGRAPH_TENANT_MAX_BYTES"))
     parse_timeout_seconds: float = Field(300.0, gt=0, validation_alias=_env("BIGGRAPH_PARSE_TIMEOUT_SECONDS"))
     parse_memory_bytes: int = Field(2 * 1024**3, ge=256 * 1024**2, validation_alias=_env("BIGGRAPH_PARSE_MEMORY_BYTES"))
+    pdf_engine: Literal["pymupdf", "pdfium"] = Field(
+        "pymupdf",
+        validation_alias=_env("PDF_ENGINE"),
+        description="What reads PDF: PyMuPDF (AGPL-3.0 or commercial), or PDFium (permissive; no tables, no layout).",
+    )
     retrieval_timeout_seconds: float = Field(5.0, gt=0, validation_alias=_env("BIGGRAPH_RETRIEVAL_TIMEOUT_SECONDS"))
 
     # --- background work

@@ -1,6 +1,7 @@
 """One document in a forked process: confine, parse, write the result, end."""
 
 import errno
+import functools
 import json
 import os
 import resource
@@ -14,7 +15,7 @@ from typing import NoReturn
 from pydantic import BaseModel, Field
 
 from app.core.errors import ParseFailed
-from app.parsing.confinement import ConfinementFailed, confine, die_with_parent
+from app.parsing.confinement import ConfinementFailed, allow_more_time, confine, die_with_parent
 from app.parsing.converter import Converter, converter_for
 from app.parsing.limits import ParseLimits
 from app.parsing.parse import parse_document
@@ -109,6 +110,7 @@ def _parse(job: Job, convert: Converter) -> dict[str, str] | None:
         limits=job.limits,
         password=job.password,
         progress=_Reporter(),
+        recognising=functools.cache(functools.partial(_take_longer, job.limits)),
         settings=job.settings,
         convert=convert,
     )
@@ -126,6 +128,12 @@ def _parse(job: Job, convert: Converter) -> dict[str, str] | None:
             return _failure("too_complex")
         raise
     return None
+
+
+def _take_longer(limits: ParseLimits) -> None:
+    """Raises the limit on processor time, within the hard one, and says so."""
+    allow_more_time(limits)
+    os.write(_JOB_DESCRIPTOR, json.dumps({"recognising": True}).encode() + b"\n")
 
 
 def _failure(reason: str) -> dict[str, str]:

@@ -23,6 +23,8 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"II*\0", media_types.TIFF),
     (b"MM\0*", media_types.TIFF),
 )
+_BMP_HEADERS = tuple(size.to_bytes(4, "little") for size in (12, 16, 40, 52, 56, 64, 108, 124))
+"""What follows the file's own header of 14 bytes in each version of BMP: two letters alone may begin a text."""
 _ZIP_PARTS: tuple[tuple[str, str], ...] = (
     ("word/", media_types.DOCX),
     ("xl/workbook.bin", media_types.XLSB),
@@ -85,16 +87,23 @@ def detect(path: Path, file_name: str) -> DetectedType:
         return DetectedType(_zip_type(path))
     if head.startswith(olefile.MAGIC):
         return _ole_type(path)
-    for magic, media_type in _MAGIC:
-        if head.startswith(magic):
-            return DetectedType(media_type)
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return DetectedType(media_types.WEBP)
+    known = _by_magic(head)
+    if known:
+        return DetectedType(known)
     if b"%PDF-" in head[:_PDF_HEADER_WITHIN]:
         return DetectedType(media_types.PDF)
     if not looks_like_text(head):
         raise parse_failure("unsupported_type")
     return DetectedType(_text_type(head, file_name))
+
+
+def _by_magic(head: bytes) -> str | None:
+    for magic, media_type in _MAGIC:
+        if head.startswith(magic):
+            return media_type
+    if head.startswith(b"BM") and head[14:18] in _BMP_HEADERS:
+        return media_types.BMP
+    return media_types.WEBP if head.startswith(b"RIFF") and head[8:12] == b"WEBP" else None
 
 
 def _zip_type(path: Path) -> str:

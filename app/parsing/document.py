@@ -18,7 +18,7 @@ class ElementKind(StrEnum):
 
 
 class BoundingBox(BaseModel):
-    """In points (1/72 inch) from the top left corner of the page."""
+    """In points (1/72 inch) from the top left corner of the page; of pictures, in pixels as they are shown."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,6 +60,8 @@ class Element(BaseModel):
     table: Table | None = None
     language: str = ""
     """Of code: as marked in the source."""
+    confidence: float | None = None
+    """Of text that was recognised in a picture: 0 to 1. None where the file itself holds the text."""
 
 
 class ParsedDocument(BaseModel):
@@ -71,6 +73,8 @@ class ParsedDocument(BaseModel):
     title: str = ""
     elements: list[Element] = Field(default_factory=list)
     page_count: int | None = None
+    page_modes: list[str] = Field(default_factory=list)
+    """Of PDFs and pictures: how each page was read (`fast`, `layout`, `ocr`)."""
     metadata: dict[str, str] = Field(default_factory=dict)
     """Author, creation date and the like, as the file itself tells them."""
     warnings: list[str] = Field(default_factory=list)

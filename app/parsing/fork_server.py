@@ -17,9 +17,10 @@ import signal
 import socket
 import sys
 
+from app.parsing import media_types
 from app.parsing.child import run
 from app.parsing.confinement import adopt_orphans
-from app.parsing.registry import registry
+from app.parsing.registry import PDF_ENGINES, registry
 
 
 class ForkServer:
@@ -108,6 +109,7 @@ def _kill_group(pid: int) -> None:
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
+    registry.register(media_types.PDF, PDF_ENGINES[sys.argv[3]])
     adopt_orphans()
     registry.preload()
     gc.collect()

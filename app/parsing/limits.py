@@ -12,8 +12,8 @@ class ParseLimits(BaseModel):
 
     wall_seconds: float = Field(default=300, gt=0)
     cpu_seconds: int = Field(default=300, gt=0)
-    memory_bytes: int = Field(default=1024 * MEBIBYTE, gt=0)
-    """Address space beyond what the parser process has when it starts."""
+    memory_bytes: int = Field(default=2048 * MEBIBYTE, gt=0)
+    """Address space beyond what the parser process has when it starts; OCR maps 1.1 GiB, and touches two thirds."""
     open_files: int = Field(default=64, ge=16)
     scratch_bytes: int = Field(default=512 * MEBIBYTE, gt=0)
     """The largest file that the parser may write, its result among them."""
@@ -27,3 +27,10 @@ class ParseLimits(BaseModel):
     """Filled-in cells of one workbook, delimited text or HTML page."""
     table_seconds: float = Field(default=60, ge=0)
     """Processor time of looking for tables in one PDF; pages after that are read without."""
+    layout_seconds: float = Field(default=120, ge=0)
+    """Processor time of the layout model for one PDF; pages after that are read without."""
+    ocr_seconds: int = Field(default=3600, ge=0)
+    """Processor time of recognising text, and the time by which a file that needs it may take longer; pages after that
+    are read without."""
+    picture_pixels: int = Field(default=100_000_000, gt=0)
+    """Of one picture, before it is decoded."""

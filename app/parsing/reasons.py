@@ -7,7 +7,7 @@ REASONS: dict[str, str] = {
     "unsupported_type": "This type of file is not supported. See the list of supported formats.",
     "encrypted": "The file is protected by a password. Upload it again with its password, or without the protection.",
     "damaged": "The file is damaged or was cut off. Open it in its own program, save it again and upload that.",
-    "no_text_layer": "The file holds images of pages without text. Upload a version with a text layer.",
+    "no_text_layer": "The file holds images in which no text was recognised. Upload a sharper scan, or one with text.",
     "no_text": "No text was found in the file.",
     "too_complex": "The file expands to far more than its size and was refused. Split it or save it in a simpler form.",
     "out_of_memory": "The file needs more memory than one document may use. Split it into smaller files.",

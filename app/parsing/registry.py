@@ -48,7 +48,21 @@ class ParserRegistry:
 
 
 registry = ParserRegistry()
-registry.register(media_types.PDF, "app.parsing.parsers.pdf:PdfParser")
+PDF_ENGINES = {
+    "pymupdf": "app.parsing.parsers.pdf:PdfParser",
+    "pdfium": "app.parsing.parsers.pdfium:PdfiumParser",
+}
+"""Of which one is registered, so that the other is never imported."""
+registry.register(media_types.PDF, PDF_ENGINES["pymupdf"])
+for _picture in (
+    media_types.PNG,
+    media_types.JPEG,
+    media_types.TIFF,
+    media_types.BMP,
+    media_types.WEBP,
+    media_types.GIF,
+):
+    registry.register(_picture, "app.parsing.parsers.image:ImageParser")
 registry.register(media_types.DOCX, "app.parsing.parsers.docx:DocxParser")
 registry.register(media_types.XLSX, "app.parsing.parsers.xlsx:XlsxParser")
 registry.register(media_types.PPTX, "app.parsing.parsers.pptx:PptxParser")

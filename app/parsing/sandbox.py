@@ -7,6 +7,7 @@ retried.
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import signal
 import socket
 import stat
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +26,18 @@ from app.parsing.limits import ParseLimits
 from app.parsing.reasons import REASONS, parse_failure
 from app.parsing.server_process import ServerProcess
 from app.parsing.settings import ParsingSettings
-from app.parsing.source import Progress, no_progress
+from app.parsing.source import Progress, no_progress, nothing_to_tell
 
 _SECONDS_TO_DIE = 10
 _STANDARD_ERROR_READ = 16 * 1024
-# What C++, Rust and MuPDF print before they abort for want of memory: the only sign of it that they leave.
-_MEMORY_SIGNS = (b"bad_alloc", b"memory allocation of", b"MemoryError", b"cannot allocate memory")
+# What C++, Rust, MuPDF and onnxruntime print before they abort for want of memory: the only sign of it that they leave.
+_MEMORY_SIGNS = (
+    b"bad_alloc",
+    b"memory allocation of",
+    b"MemoryError",
+    b"cannot allocate memory",
+    b"to allocate memory",
+)
 
 _server = ServerProcess()
 
@@ -84,9 +92,9 @@ async def parse_file(
         await asyncio.shield(asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True))
 
 
-async def start_sandbox() -> None:
-    """Warms the sandbox up; without it the first document waits a second longer."""
-    await asyncio.to_thread(_server.start)
+async def start_sandbox(pdf_engine: str = "pymupdf") -> None:
+    """Warms the sandbox up, from now on with that engine for PDF; without it the first document waits a second."""
+    await asyncio.to_thread(_server.start, pdf_engine)
 
 
 async def stop_sandbox() -> None:
@@ -110,9 +118,9 @@ async def _run(job: Job, progress: Progress) -> tuple[ParseFailed | None, _Exit]
     ended: _Exit | None = None
     failure: ParseFailed | None = None
     try:
-        async with asyncio.timeout(job.limits.wall_seconds):
+        async with asyncio.timeout(job.limits.wall_seconds) as deadline:
             writer.write(job.model_dump_json().encode() + b"\n")
-            failure = await _follow(reader, progress)
+            failure = await _follow(reader, progress, functools.partial(_extend, deadline, job.limits.ocr_seconds))
             ended = await _exit(leash_reader)
     except TimeoutError:
         raise parse_failure("timed_out") from None
@@ -123,7 +131,9 @@ async def _run(job: Job, progress: Progress) -> tuple[ParseFailed | None, _Exit]
     return failure, ended
 
 
-async def _follow(reader: asyncio.StreamReader, progress: Progress) -> ParseFailed | None:
+async def _follow(
+    reader: asyncio.StreamReader, progress: Progress, give_more_time: Callable[[], None]
+) -> ParseFailed | None:
     """Reads the child's lines to their end. It is not trusted: what is no message of ours is skipped."""
     failure: ParseFailed | None = None
     with contextlib.suppress(ConnectionError, ValueError):  # a line beyond the reader's limit is a ValueError
@@ -132,9 +142,18 @@ async def _follow(reader: asyncio.StreamReader, progress: Progress) -> ParseFail
             match message:
                 case {"progress": [int(done), int(total)]}:
                     progress(done, total)
+                case {"recognising": True}:
+                    give_more_time()
+                    give_more_time = nothing_to_tell  # it is given once
                 case {"failed": {"code": str(code), "detail": str(detail)}} if code in REASONS:
                     failure = ParseFailed(detail, code=code)
     return failure
+
+
+def _extend(deadline: asyncio.Timeout, seconds: float) -> None:
+    until = deadline.when()
+    if until is not None:
+        deadline.reschedule(until + seconds)
 
 
 async def _exit(reader: asyncio.StreamReader) -> _Exit | None:

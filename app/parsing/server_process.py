@@ -23,6 +23,7 @@ class ServerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._owner = 0
+        self._pdf_engine = "pymupdf"
 
     def start_job(self, job: socket.socket, leash: socket.socket) -> None:
         """Hands the far ends of a job's sockets to a new child. Raises `EngineUnavailable`."""
@@ -37,9 +38,15 @@ class ServerProcess:
                 return
         raise EngineUnavailable("The parser process does not start.")
 
-    def start(self) -> None:
-        """Starts it ahead of the first document, which otherwise waits a second for it."""
+    def start(self, pdf_engine: str) -> None:
+        """Starts it ahead of the first document, which otherwise waits a second for it.
+
+        `pdf_engine` is one of `registry.PDF_ENGINES`; a server that runs with another one is ended.
+        """
+        if pdf_engine != self._pdf_engine:
+            self.stop()
         with self._lock:
+            self._pdf_engine = pdf_engine
             self._running()
 
     def stop(self) -> None:
@@ -63,7 +70,7 @@ class ServerProcess:
         near, far = socket.socketpair()
         with far:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [sys.executable, "-c", _START, str(far.fileno()), json.dumps(_import_path())],
+                [sys.executable, "-c", _START, str(far.fileno()), json.dumps(_import_path()), self._pdf_engine],
                 pass_fds=[far.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -12,6 +12,10 @@ Progress = Callable[[int, int], None]
 """Called with pages (or sheets) done and pages in all."""
 
 
+def nothing_to_tell() -> None:
+    """For callers that give no more time."""
+
+
 def no_progress(done: int, total: int) -> None:
     """For callers that don't look."""
 
@@ -30,6 +34,8 @@ class Source:
     password: str | None = field(default=None, repr=False)
     progress: Progress = no_progress
     settings: ParsingSettings = field(default_factory=ParsingSettings)
+    recognising: Callable[[], None] = nothing_to_tell
+    """Called before text in pictures is recognised, which takes longer than reading: `ParseLimits.ocr_seconds`."""
     convert: Converter = converter_is_missing
 
     @property

@@ -35,9 +35,9 @@ async def sent(owner: Person, documents: str, content: bytes, **fields: str) -> 
     answer = await owner.client.post(documents, files={"file": ("a.pdf", content)}, data=fields)
     assert answer.status_code == 202, answer.text
 
-    async def ended() -> dict[str, Any] | None:
-        document = (await owner.client.get(f"/v1/documents/{answer.json()['document']['id']}")).json()
-        return document if document["status"] in ("ready", "failed") else None
+    async def ended() -> dict[str, Any]:
+        document: dict[str, Any] = (await owner.client.get(f"/v1/documents/{answer.json()['document']['id']}")).json()
+        return document if document["status"] in ("ready", "failed") else {}
 
     return answer.json()["outcome"], await until(ended)
 

@@ -4,6 +4,7 @@ import pytest
 
 from app.core.errors import ParseFailed
 from app.parsing.sandbox import parse_file
+from app.parsing.settings import ParsingSettings
 from tests.files.manifest import ExpectedFile, manifest, match
 
 FOLDERS = ("pdf", "docx", "xlsx", "pptx", "csv", "html", "md", "txt")
@@ -38,5 +39,20 @@ async def test_unreadable_files_say_why(file: ExpectedFile) -> None:
         pytest.skip("reads as text")
     expected = REASONS.get(file.name) or {"encrypted" if file.password else file.expect}
     with pytest.raises(ParseFailed) as failed:
-        await parse_file(file.path, file_name=file.name)
+        await parse_file(file.path, file_name=file.name, settings=ParsingSettings(pdf="fast"))
     assert failed.value.error_code in expected
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("pdf/OCRmyPDF__skew.pdf", ("32 Track MIDI Sequence Recorder", "Recording a Sequence", "Creating a Song")),
+        ("pdf/unstructured__table-multi-row-column-cells.pdf", ("Ballots Participants", "Low Vision", "1716 sec")),
+    ],
+)
+async def test_scans_are_recognised(name: str, words: tuple[str, ...]) -> None:
+    (file,) = [file for file in FILES if file.name == name]
+    document = await parse_file(file.path, file_name=file.name)
+    assert document.page_modes == ["ocr"]
+    matches = match(document.text, words)
+    assert (matches.missing, matches.out_of_order) == ((), ())

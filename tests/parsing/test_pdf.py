@@ -1,32 +1,16 @@
 """PDF pages drawn in the tests: order, structure, places."""
 
-from collections.abc import Callable
-
 import pytest
 
 from app.core.errors import ParseFailed
 from app.parsing.document import ElementKind
 from app.parsing.parsers.pdf_engine import pymupdf
+from app.parsing.settings import ParsingSettings
 from tests.parsing.conftest import Parse, of_kind
+from tests.parsing.drawing import pdf, texts
 
-Draw = Callable[[pymupdf.Page, int], None]
 PROSE = "some words that fill a line of a column well"
-
-
-def pdf(*pages: Draw, **options: object) -> bytes:
-    document = pymupdf.open()
-    for number, draw in enumerate(pages, start=1):
-        draw(document.new_page(width=595, height=842), number)
-    content: bytes = document.tobytes(**options)
-    return content
-
-
-def texts(*placed: tuple[float, float, str], size: float = 10, font: str = "helv") -> Draw:
-    def draw(page: pymupdf.Page, _: int) -> None:
-        for x, y, text in placed:
-            page.insert_text((x, y), text, fontsize=size, fontname=font)
-
-    return draw
+FAST = ParsingSettings(pdf="fast")
 
 
 def test_columns_are_read_one_after_the_other(parse: Parse) -> None:
@@ -44,7 +28,7 @@ def test_columns_of_figures_are_read_row_by_row(parse: Parse) -> None:
     lines = [
         (x, 100.0 + 14 * row, f"{name}{row}") for row in range(5) for x, name in ((60, "item "), (300, "x"), (400, "y"))
     ]
-    text = parse(pdf(texts(*lines)), "a.pdf").text
+    text = parse(pdf(texts(*lines)), "a.pdf", settings=FAST).text
     assert "item 1 x1 y1" in text
 
 
@@ -149,7 +133,7 @@ def test_a_file_without_text_says_so(parse: Parse) -> None:
             parse(pdf(*pages), "a.pdf")
         assert failed.value.error_code == reason
     document = parse(pdf(texts((60, 100, "Only here")), image), "a.pdf")
-    assert any("Pages without a text layer" in warning and "2" in warning for warning in document.warnings)
+    assert any("show pictures and no text" in warning and "2" in warning for warning in document.warnings)
 
 
 def test_an_encrypted_pdf_asks_for_its_password(parse: Parse) -> None:

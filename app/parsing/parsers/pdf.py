@@ -1,20 +1,22 @@
-"""PDF documents by their text layer. Pages without one are named in a warning; a file without any is refused."""
+"""PDF documents through PyMuPDF."""
 
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
-from app.parsing.document import BoundingBox, Element, ElementKind, ParsedDocument
+import numpy as np
+
+from app.parsing.document import ParsedDocument
+from app.parsing.ocr import Picture
+from app.parsing.parsers import pdf_layout, pdf_reader
 from app.parsing.parsers.pdf_engine import pymupdf
-from app.parsing.parsers.pdf_kinds import KindOf, outline_of
-from app.parsing.parsers.pdf_lines import Box, Line, PageLines, page_lines, turned
-from app.parsing.parsers.pdf_margins import drop_running_lines
-from app.parsing.parsers.pdf_order import in_reading_order
-from app.parsing.parsers.pdf_paragraphs import Paragraph, paragraphs
-from app.parsing.parsers.pdf_tables import lies_in, ruled_tables
+from app.parsing.parsers.pdf_lines import Line, Matrix, PageLines, as_stored
+from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
+from app.parsing.parsers.pdf_tables import FoundTable, lies_in, ruled_tables
+from app.parsing.parsers.pdf_text import page_lines
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
-_METADATA = {"author": "author", "creationDate": "created", "modDate": "modified", "subject": "subject"}
 _MAX_CONTENT = 2 * 1024 * 1024
 _CACHE_EVERY = 50  # pages after which MuPDF's cache of fonts and images is emptied
 
@@ -23,38 +25,10 @@ class PdfParser:
     def parse(self, source: Source) -> ParsedDocument:
         try:
             with pymupdf.open(source.path, filetype="pdf") as document:
-                return _read(document, source)
+                _unlock(document, source.password)
+                return pdf_reader.read(_File(document), source)
         except (pymupdf.FileDataError, pymupdf.EmptyFileError, pymupdf.mupdf.FzErrorBase) as error:
             raise parse_failure("damaged") from error
-
-
-def _read(document: pymupdf.Document, source: Source) -> ParsedDocument:
-    _unlock(document, source.password)
-    count = document.page_count
-    if count == 0:
-        raise parse_failure("damaged")
-    if count > source.limits.pages:
-        raise parse_failure("too_complex", f"It has {count} pages.")
-    reader = _Reader(source.limits.table_seconds)
-    for number in range(count):
-        reader.read_page(document, number)
-        source.progress(number + 1, count)
-        if number % _CACHE_EVERY == _CACHE_EVERY - 1:
-            pymupdf.TOOLS.store_shrink(100)
-    if not any(page.lines or page.strays for page in reader.pages):
-        if document.is_repaired:
-            raise parse_failure("damaged")
-        raise parse_failure("no_text_layer" if reader.images else "no_text")
-    information = document.metadata or {}
-    return ParsedDocument(
-        media_type=source.media_type,
-        parser=f"pymupdf {pymupdf.VersionBind}",
-        title=_title(information.get("title") or ""),
-        elements=list(reader.elements(outline_of(_contents(document)))),
-        page_count=count,
-        metadata={name: information[key] for key, name in _METADATA.items() if information.get(key)},
-        warnings=list(_warnings(document, reader)),
-    )
 
 
 def _unlock(document: pymupdf.Document, password: str | None) -> None:
@@ -66,89 +40,103 @@ def _unlock(document: pymupdf.Document, password: str | None) -> None:
         raise parse_failure("encrypted", "The password given does not open it.")
 
 
-def _title(title: str) -> str:
-    """What programs put there by themselves is no title."""
-    lowered = title.lower()
-    if lowered.startswith(("microsoft word", "untitled", "无标题")) or lowered.endswith(
-        (".doc", ".docx", ".dvi", ".indd", ".tex")
-    ):
-        return ""
-    return title
+_ROTATION = {(0, -1): 270, (-1, 0): 180, (0, 1): 90}
+"""Of a page, as `show_pdf_page` counts degrees, that makes text of a direction upright."""
 
 
-def _contents(document: pymupdf.Document) -> list[tuple[int, str, int]]:
-    return [(level, title, page) for level, title, page, *_ in document.get_toc(simple=True)]
+class _File:
+    name = f"pymupdf {pymupdf.VersionBind}"
+    # PyMuPDF raises the latter two for bad page trees and contents.
+    page_errors: tuple[type[Exception], ...] = (pymupdf.mupdf.FzErrorBase, RuntimeError, ValueError)
+
+    def __init__(self, document: pymupdf.Document) -> None:
+        self._document = document
+        self.page_count: int = document.page_count
+        self.attachments: int = document.embfile_count()
+        self.information: dict[str, str] = {name: text for name, text in (document.metadata or {}).items() if text}
+
+    @property
+    def is_repaired(self) -> bool:
+        return bool(self._document.is_repaired)
+
+    def page(self, number: int) -> "_Page":
+        if number % _CACHE_EVERY == _CACHE_EVERY - 1:
+            pymupdf.TOOLS.store_shrink(100)
+        return _Page(self._document.load_page(number))
+
+    def contents(self) -> list[tuple[int, str, int]]:
+        return [(level, title, page) for level, title, page, *_ in self._document.get_toc(simple=True)]
 
 
-def _warnings(document: pymupdf.Document, reader: "_Reader") -> Iterator[str]:
-    if document.is_repaired:
-        yield "The file was damaged and has been repaired; parts may be missing."
-    blank = [number for number, page in enumerate(reader.pages, start=1) if number in reader.images and not page.lines]
-    if blank:
-        listed = ", ".join(map(str, blank[:20])) + (" and more" if len(blank) > 20 else "")
-        yield f"Pages without a text layer (images only): {listed}."
-    if reader.unreadable:
-        listed = ", ".join(map(str, sorted(reader.unreadable)[:20]))
-        yield f"Pages that could not be read: {listed}."
-    if reader.without_tables:
-        yield f"Tables were not looked for on {len(reader.without_tables)} pages, because of their number or drawings."
-    if document.embfile_count():
-        yield f"Attached files were not read: {document.embfile_count()}."
+class _Page:
+    def __init__(self, page: pymupdf.Page) -> None:
+        self._page = page
+        self._rotation = page.rotation
+        matrix = page.rotation_matrix
+        self._shown: Matrix = (matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
+        page.set_rotation(0)
 
+    def text(self) -> PageLines:
+        lines = page_lines(self._page)
+        lines.shown = self._shown
+        return lines
 
-class _Reader:
-    """Lines page by page, then elements: margins and sizes can only be judged when all pages are known."""
+    def facts(self, text: PageFacts) -> PageFacts:
+        whole = abs(self._page.rect) or 1.0
+        covered = [abs(pymupdf.Rect(image["bbox"]) & self._page.rect) for image in self._page.get_image_info()]
+        strokes = 0
+        if not covered and _content_bytes(self._page) <= _MAX_CONTENT:
+            strokes = sum(len(path["items"]) for path in self._page.get_cdrawings())
+        return replace(text, pictured=max(covered, default=0.0) / whole, strokes=strokes)
 
-    def __init__(self, table_seconds: float) -> None:
-        self._table_seconds = table_seconds
-        self.without_tables: set[int] = set()
-        """Pages on which no table was looked for, because time was up."""
-        self.pages: list[PageLines] = []
-        self.images: set[int] = set()
-        """Numbers of pages that show an image."""
-        self.unreadable: set[int] = set()
-        self._matrices: list[pymupdf.Matrix] = []
+    def picture(self) -> tuple[Picture, float]:
+        self._page.set_rotation(self._rotation)
+        area = self._page.rect.width * self._page.rect.height
+        scale = max(72 / DOTS_PER_INCH, (area / MOST_PIXELS) ** 0.5)
+        pixels = self._page.get_pixmap(matrix=pymupdf.Matrix(1 / scale, 1 / scale), colorspace=pymupdf.csRGB)
+        self._page.set_rotation(0)
+        # Copied: the view does not keep the pixels alive.
+        return np.array(pixels.samples_mv, np.uint8).reshape(pixels.height, pixels.width, 3), scale
 
-    def read_page(self, document: pymupdf.Document, number: int) -> None:
-        try:
-            page = document.load_page(number)
-            matrix = page.rotation_matrix
-            page.set_rotation(0)
-            lines = page_lines(page)
-            self._read_tables(page, lines, number + 1)
-            if page.get_images():
-                self.images.add(number + 1)
-        except (pymupdf.mupdf.FzErrorBase, RuntimeError, ValueError):
-            # One broken page must not take the others with it; PyMuPDF raises these for bad page trees and contents.
-            self.unreadable.add(number + 1)
-            lines, matrix = PageLines(), pymupdf.Matrix(1, 1)
-        self.pages.append(lines)
-        self._matrices.append(matrix)
+    def find_tables(self, found: PageLines) -> bool:
+        if _content_bytes(self._page) > _MAX_CONTENT:
+            return False
+        with self._upright(found.turn) as page:
+            tables = ruled_tables(page)
+        self._put_in(found, tables)
+        return True
 
-    def _read_tables(self, page: pymupdf.Page, found: PageLines, number: int) -> None:
-        """Replaces the lines inside a ruled table by the table."""
-        if self._table_seconds <= 0 or _content_bytes(page) > _MAX_CONTENT:
-            self.without_tables.add(number)
+    def lay_out(self, found: PageLines) -> bool:
+        if not found.lines or _content_bytes(self._page) > _MAX_CONTENT:
+            return False
+        with self._upright(found.turn) as page:
+            tables = pdf_layout.lay_out(page, found.lines)
+        self._put_in(found, tables)
+        return True
+
+    @contextmanager
+    def _upright(self, turn: tuple[int, int]) -> Iterator[pymupdf.Page]:
+        """The page, turned as `Line.box` has it: PyMuPDF's places stay those of the stored page in any rotation."""
+        if turn == (1, 0):
+            yield self._page
             return
-        started = time.process_time()
-        for table in ruled_tables(page, found.turn):
-            outside = [line for line in found.lines if not lies_in(line.place, table.place)]
-            if len(outside) == len(found.lines):
-                continue
-            box = turned(table.place, found.turn, page.rect.width, page.rect.height)
-            found.lines = [*outside, Line(text="", box=box, place=table.place, table=table.table())]
-        self._table_seconds -= time.process_time() - started
+        width, height = self._page.rect.width, self._page.rect.height
+        with pymupdf.open() as copy:
+            page = (
+                copy.new_page(width=width, height=height) if turn[1] == 0 else copy.new_page(width=height, height=width)
+            )
+            page.show_pdf_page(page.rect, self._page.parent, self._page.number, rotate=_ROTATION[turn])
+            yield page
 
-    def elements(self, outline: dict[int, list[tuple[int, str]]]) -> Iterator[Element]:
-        drop_running_lines(self.pages)
-        by_page = [_page_paragraphs(page, number) for number, page in enumerate(self.pages, start=1)]
-        kind_of = KindOf([paragraph for page in by_page for paragraph in page], outline)
-        for number, (page, matrix) in enumerate(zip(by_page, self._matrices, strict=True), start=1):
-            if number > 1:
-                yield Element(kind=ElementKind.PAGE_BREAK, page=number)
-            for paragraph in page:
-                box = _displayed(paragraph.place, matrix)
-                yield kind_of.element(paragraph).model_copy(update={"bbox": box})
+    def _put_in(self, found: PageLines, tables: list[FoundTable]) -> None:
+        """Replaces lines by the tables that they are in; what stands in a table already stays there."""
+        for table in tables:
+            inside = [line for line in found.lines if lies_in(line.box, table.box)]
+            if not inside or any(line.table is not None for line in inside):
+                continue
+            place = as_stored(table.box, found.turn, self._page.rect.width, self._page.rect.height)
+            outside = [line for line in found.lines if not lies_in(line.box, table.box)]
+            found.lines = [*outside, Line(text="", box=table.box, place=place, table=table.table())]
 
 
 def _content_bytes(page: pymupdf.Page) -> int:
@@ -156,16 +144,3 @@ def _content_bytes(page: pymupdf.Page) -> int:
     document = page.parent
     lengths = (document.xref_get_key(xref, "Length") for xref in page.get_contents())
     return sum(int(value) for kind, value in lengths if kind == "int")
-
-
-def _page_paragraphs(page: PageLines, number: int) -> list[Paragraph]:
-    upright = paragraphs(in_reading_order(page.lines), number)
-    return [*upright, *(Paragraph(number, [line]) for line in page.strays)]
-
-
-def _displayed(place: Box, matrix: pymupdf.Matrix) -> BoundingBox:
-    """A box of the stored page on the page as it is shown."""
-    shown = (pymupdf.Rect(place) * matrix).normalize()
-    return BoundingBox(
-        left=round(shown.x0, 2), top=round(shown.y0, 2), right=round(shown.x1, 2), bottom=round(shown.y1, 2)
-    )

@@ -4,12 +4,16 @@ import re
 from collections import Counter
 
 from app.parsing.document import Element, ElementKind
+from app.parsing.parsers.pdf_lines import Role
 from app.parsing.parsers.pdf_paragraphs import Paragraph
 
 _CAPTION = re.compile(
     r"(?:figure|fig\.?|table|tab\.|abbildung|图|圖|表|그림|표)\s*[\dA-Z一二三四五六七八九十]+(?:[.\-–]\d+)*[\s.:：、)]",
     re.IGNORECASE,
 )
+_OF_TABLE = re.compile(r"table|tab\.|表|표", re.IGNORECASE)
+_NOTE = re.compile(r"(?:\d{1,3}|[*†‡§¶]{1,3}|[①-⑳¹²³⁴-⁹]|\[\d{1,3}\])\s*[^\W\d_]")
+_EQUATION = re.compile(r"[=≈≡≤≥<>∈∑∏∫√∂∇±×÷→⇒∝]")
 _NUMBERED = re.compile(
     r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[IVX]{1,5}\.|[A-Z]\.|第[一二三四五六七八九十百\d]+[章节條条篇]|[一二三四五六七八九十]{1,3}、)\s*\S"
 )
@@ -17,6 +21,7 @@ _DECIMAL_NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,4}(?=\s)")
 _BLANKS = re.compile(r"\s+")
 _MAX_HEADING = 160
 _LARGER = 1.12  # times the body's size
+_NOTE_SIZE = 0.92
 _DEEPEST = 6
 
 Outline = dict[int, list[tuple[int, str]]]
@@ -31,6 +36,19 @@ def outline_of(entries: list[tuple[int, str, int]]) -> Outline:
         if key:
             found.setdefault(page, []).append((min(level, _DEEPEST), key))
     return found
+
+
+_BY_ROLE = {
+    Role.CAPTION: ElementKind.CAPTION,
+    Role.FOOTNOTE: ElementKind.FOOTNOTE,
+    Role.FORMULA: ElementKind.FORMULA,
+}
+"""Kinds that a model of layout tells better than type and words do."""
+
+
+def names_table(caption: str) -> bool:
+    """Whether a caption says that it is a table's."""
+    return _OF_TABLE.match(caption) is not None
 
 
 class KindOf:
@@ -68,16 +86,34 @@ class KindOf:
         if table is not None:
             return Element(kind=ElementKind.TABLE, table=table, page=paragraph.page)
         text = paragraph.text()
-        level = self._by_outline(paragraph) or self._by_looks(paragraph, text)
+        kind = _BY_ROLE.get(paragraph.role) if paragraph.role else None
+        level = 0 if kind else self._by_outline(paragraph) or self._by_looks(paragraph, text)
         if level:
             return Element(kind=ElementKind.HEADING, text=text, level=level, page=paragraph.page)
+        kind = kind or self._by_words(paragraph, text)
+        return Element(
+            kind=kind,
+            text=paragraph.code() if kind is ElementKind.CODE else text,
+            level=1 if kind is ElementKind.LIST_ITEM else 0,
+            page=paragraph.page,
+        )
+
+    def _by_words(self, paragraph: Paragraph, text: str) -> ElementKind:
+        """What is no heading, by its type and by how it begins."""
         if paragraph.mono and len(paragraph.lines) > 1:
-            return Element(kind=ElementKind.CODE, text=paragraph.code(), page=paragraph.page)
+            return ElementKind.CODE
         if _CAPTION.match(text) and len(text) <= 400:
-            return Element(kind=ElementKind.CAPTION, text=text, page=paragraph.page)
-        if paragraph.is_list_item:
-            return Element(kind=ElementKind.LIST_ITEM, text=text, level=1, page=paragraph.page)
-        return Element(kind=ElementKind.PARAGRAPH, text=text, page=paragraph.page)
+            return ElementKind.CAPTION
+        if self._is_footnote(paragraph, text):
+            return ElementKind.FOOTNOTE
+        if paragraph.formula and _EQUATION.search(text):
+            return ElementKind.FORMULA
+        is_item = paragraph.is_list_item or paragraph.role is Role.LIST_ITEM
+        return ElementKind.LIST_ITEM if is_item else ElementKind.PARAGRAPH
+
+    def _is_footnote(self, paragraph: Paragraph, text: str) -> bool:
+        """By its mark and its smaller type: the body's text stands above it."""
+        return paragraph.size <= _NOTE_SIZE * self.body_size and _NOTE.match(text) is not None
 
     def _by_outline(self, paragraph: Paragraph) -> int:
         entries = self._outline.get(paragraph.page)
@@ -90,7 +126,7 @@ class KindOf:
         return 0
 
     def _by_looks(self, paragraph: Paragraph, text: str) -> int:
-        if not self._may_be_heading(paragraph):
+        if paragraph.role in (Role.TEXT, Role.LIST_ITEM) or not self._may_be_heading(paragraph):
             return 0
         numbered = _DECIMAL_NUMBER.match(text)
         if numbered:
@@ -101,7 +137,8 @@ class KindOf:
         if paragraph.first.table is not None or len(paragraph.lines) > 3 or paragraph.mono:
             return False
         larger = paragraph.size >= self.body_size * _LARGER
-        if not larger and not (paragraph.bold and paragraph.size >= self.body_size * 0.95):
+        bold = paragraph.bold and paragraph.size >= self.body_size * 0.95
+        if not (larger or bold or paragraph.role is Role.HEADING):
             return False
         text = paragraph.text()
         letters = sum(map(str.isalpha, text))

@@ -1,22 +1,31 @@
-"""Lines of a PDF page as they stand on it, turned so that they read from left to right."""
+"""Lines of a page as they stand on it, turned so that they read from left to right. Every way to read a page ends here:
+the text layer of either PDF engine, and OCR."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
 
-from app.parsing.document import Table
-from app.parsing.parsers.pdf_engine import pymupdf
-
-_FLAGS = (
-    pymupdf.TEXT_PRESERVE_WHITESPACE
-    | pymupdf.TEXT_MEDIABOX_CLIP
-    | pymupdf.TEXT_USE_CID_FOR_UNKNOWN_UNICODE  # text without a Unicode map stays visible as broken, not as missing
-)
-_BOLD, _MONO = pymupdf.TEXT_FONT_BOLD, pymupdf.TEXT_FONT_MONOSPACED
-_SUPERSCRIPT = pymupdf.TEXT_FONT_SUPERSCRIPT
+from app.parsing.document import BoundingBox, Table
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in points."""
+Matrix = tuple[float, float, float, float, float, float]
+"""a, b, c, d, e, f of x' = ax + cy + e, y' = bx + dy + f."""
+UNMOVED: Matrix = (1, 0, 0, 1, 0, 0)
+MATHEMATICAL = re.compile(r"CM(?:MI|SY|EX|BSY|MIB)|MS[AB]M|EU[FRS]M|RSFS|.*Math", re.IGNORECASE)
+"""Names of fonts for formulas: TeX's, and those that say so."""
+
+
+class Role(StrEnum):
+    """What a model of page layout says that a line is part of."""
+
+    TEXT = "text"
+    HEADING = "heading"
+    LIST_ITEM = "list_item"
+    CAPTION = "caption"
+    FOOTNOTE = "footnote"
+    FORMULA = "formula"
 
 
 @dataclass(slots=True)
@@ -32,7 +41,14 @@ class Line:
     """Of most of its characters, in points."""
     bold: bool = False
     mono: bool = False
+    formula: bool = False
+    """Set in type for mathematics, most of it."""
     table: Table | None = None
+    confidence: float | None = None
+    """Of OCR, 0 to 1; None where the file itself holds the text."""
+    role: Role | None = None
+    region: int = 0
+    """Number of the region of the page that a model of layout put it into; lines of two regions are two paragraphs."""
     column: int = 0
     """Number of the text column on the page, set with the reading order: lines of one column may be one paragraph."""
 
@@ -45,26 +61,8 @@ class PageLines:
     turn: tuple[int, int] = (1, 0)
     height: float = 0.0
     """Of the turned page."""
-
-
-def page_lines(page: pymupdf.Page) -> PageLines:
-    """The page must not be rotated: `set_rotation(0)` first."""
-    found: list[tuple[tuple[int, int], Line]] = []
-    for block in page.get_text("dict", flags=_FLAGS)["blocks"]:
-        for raw in block.get("lines", ()):
-            line = _line(raw)
-            if line is not None:
-                found.append((_direction(raw["dir"]), line))
-    weights: Counter[tuple[int, int]] = Counter()
-    for direction, line in found:
-        weights[direction] += len(line.text)
-    turn = weights.most_common(1)[0][0] if weights else (1, 0)
-    width, height = page.rect.width, page.rect.height
-    result = PageLines(turn=turn, height=height if turn[1] == 0 else width)
-    for direction, line in found:
-        line.box = turned(line.place, turn, width, height)
-        (result.lines if direction == turn else result.strays).append(line)
-    return result
+    shown: Matrix = UNMOVED
+    """From the page as stored to the page as shown."""
 
 
 def turned(box: Box, turn: tuple[int, int], width: float, height: float) -> Box:
@@ -79,44 +77,40 @@ def turned(box: Box, turn: tuple[int, int], width: float, height: float) -> Box:
     return box
 
 
-def _direction(vector: tuple[float, float]) -> tuple[int, int]:
+def as_stored(box: Box, turn: tuple[int, int], width: float, height: float) -> Box:
+    """The reverse of `turned`; width and height are again those of the page as it is stored."""
+    back = (turn[0], -turn[1])
+    return turned(box, back, *((width, height) if turn[1] == 0 else (height, width)))
+
+
+def direction(x: float, y: float) -> tuple[int, int]:
     """The nearest of the four; a scan's slight skew is no direction of its own."""
-    x, y = vector
     if abs(x) >= abs(y):
         return (1, 0) if x >= 0 else (-1, 0)
     return (0, 1) if y > 0 else (0, -1)
 
 
-def _line(raw: dict[str, Any]) -> Line | None:
-    spans = raw["spans"]
-    text = "".join(span["text"] for span in spans)
-    if not text.strip():
-        return None
-    sizes: Counter[float] = Counter()
-    bold = mono = 0
-    for span in spans:
-        length = len(span["text"].strip())
-        sizes[round(span["size"] * 2) / 2] += length if not span["flags"] & _SUPERSCRIPT else 0
-        bold += length if span["flags"] & _BOLD or "bold" in span["font"].lower() else 0
-        mono += length if span["flags"] & _MONO else 0
-    length = sum(len(span["text"].strip()) for span in spans)
-    box = _visible_box(spans)
-    return Line(
-        text=text,
-        box=box,
-        place=box,
-        size=sizes.most_common(1)[0][0],
-        bold=bold * 10 >= length * 9,
-        mono=mono * 10 >= length * 9,
-    )
-
-
-def _visible_box(spans: list[dict[str, Any]]) -> Box:
-    """Around the spans that show something: blank ones may reach across a gutter."""
-    boxes = [span["bbox"] for span in spans if span["text"].strip()]
-    return union(boxes)
+def upright(found: list[tuple[tuple[int, int], Line]], width: float, height: float) -> PageLines:
+    """Lines with their directions to a page that is turned the way most of its text runs."""
+    weights: Counter[tuple[int, int]] = Counter()
+    for way, line in found:
+        weights[way] += len(line.text)
+    turn = weights.most_common(1)[0][0] if weights else (1, 0)
+    result = PageLines(turn=turn, height=height if turn[1] == 0 else width)
+    for way, line in found:
+        line.box = turned(line.place, turn, width, height)
+        (result.lines if way == turn else result.strays).append(line)
+    return result
 
 
 def union(boxes: list[Box]) -> Box:
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def displayed(place: Box, matrix: Matrix) -> BoundingBox:
+    """A box of the stored page on the page as it is shown."""
+    a, b, c, d, e, f = matrix
+    xs = [a * x + c * y + e for x in (place[0], place[2]) for y in (place[1], place[3])]
+    ys = [b * x + d * y + f for x in (place[0], place[2]) for y in (place[1], place[3])]
+    return BoundingBox(left=round(min(xs), 2), top=round(min(ys), 2), right=round(max(xs), 2), bottom=round(max(ys), 2))

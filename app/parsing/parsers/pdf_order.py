@@ -15,6 +15,8 @@ _MIN_GUTTER = 0.8  # of the type size
 _PROSE_WIDTH = 9.0  # a column of prose is at least this many type sizes wide
 _PROSE_LINES = 3
 _MAX_DEPTH = 6
+_TABLE_ROWS = 4
+_TABLE_GUTTERS = 2
 Interval = tuple[float, float]
 
 
@@ -39,6 +41,18 @@ def in_reading_order(lines: list[Line]) -> list[Line]:
             line.column = number
             ordered.append(line)
     return ordered
+
+
+def shows_table(lines: list[Line]) -> bool:
+    """Whether some lines stand in rows and columns of short texts, as in a table without rules."""
+    for group in _groups(lines):
+        size = _typical_size(group.lines)
+        if len(_gaps(group.covered, size)) < _TABLE_GUTTERS or len(_prose_columns(group)) > 1:
+            continue
+        full = sum(len(_gaps(_merged(_spans(band)), size)) >= _TABLE_GUTTERS for band in group.bands)
+        if full >= _TABLE_ROWS:
+            return True
+    return False
 
 
 def _columns(lines: list[Line], depth: int) -> list[list[list[Line]]]:
@@ -175,7 +189,11 @@ def _joined(band: list[Line]) -> Line:
         size=main.size,
         bold=all(line.bold for line in ordered),
         mono=all(line.mono for line in ordered),
+        formula=main.formula,
         table=next((line.table for line in ordered if line.table is not None), None),
+        confidence=min((line.confidence for line in ordered if line.confidence is not None), default=None),
+        role=main.role,
+        region=main.region,
     )
 
 

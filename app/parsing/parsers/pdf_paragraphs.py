@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from app.parsing.parsers.pdf_lines import Box, Line, union
+from app.parsing.parsers.pdf_lines import Box, Line, Role, union
 
 _LIST_ITEM = re.compile(
     r"(?:[•‣▪▫◦●○■□◆◇►▶➢➤✓✔·*–—-]|[\uf0b7\uf0a7\uf0d8])\s+\S"
@@ -34,6 +34,27 @@ class Paragraph:
     @property
     def place(self) -> Box:
         return union([line.place for line in self.lines])
+
+    @property
+    def box(self) -> Box:
+        return union([line.box for line in self.lines])
+
+    @property
+    def confidence(self) -> float | None:
+        """Of OCR: the mean of its lines', by their lengths. None where nothing of it was recognised."""
+        known = [(line.confidence, len(line.text)) for line in self.lines if line.confidence is not None]
+        if not known:
+            return None
+        return round(sum(sure * length for sure, length in known) / sum(length for _, length in known), 3)
+
+    @property
+    def formula(self) -> bool:
+        """Whether more than half of it is set in type for mathematics."""
+        return sum(len(line.text) * (1 if line.formula else -1) for line in self.lines) > 0
+
+    @property
+    def role(self) -> Role | None:
+        return self.first.role
 
     @property
     def size(self) -> float:
@@ -68,11 +89,19 @@ class Paragraph:
 def join(text: str, following: str) -> str:
     if not text or not following:
         return text or following
-    if _HYPHENATED.search(text) and following[0].islower():
+    if is_hyphenated(text) and following[0].islower():
         return text[:-1] + following
     if _UNSPACED.match(text[-1]) and _UNSPACED.match(following[0]):
         return text + following
     return f"{text} {following}"
+
+
+def is_hyphenated(text: str) -> bool:
+    return _HYPHENATED.search(text.rstrip()) is not None
+
+
+def sentence_ended(text: str) -> bool:
+    return _SENTENCE_END.search(text.rstrip()) is not None
 
 
 def is_list_item(text: str) -> bool:
@@ -114,7 +143,7 @@ def _line_distance(lines: list[Line]) -> float:
 
 def _goes_on(paragraph: Paragraph, line: Line, edges: tuple[float, float], distance: float) -> bool:
     last = paragraph.last
-    if line.table is not None or last.table is not None or line.column != last.column:
+    if line.table is not None or last.table is not None or line.column != last.column or line.region != last.region:
         return False
     if not _is_near(last, line, distance):
         return False
@@ -122,7 +151,7 @@ def _goes_on(paragraph: Paragraph, line: Line, edges: tuple[float, float], dista
         return line.mono == last.mono
     if is_list_item(line.text) or _parts_by_weight(last, line):
         return False
-    ended = _SENTENCE_END.search(last.text.rstrip()) is not None
+    ended = sentence_ended(last.text)
     if paragraph.is_list_item:
         return not ended or line.box[0] >= paragraph.first.box[0] - 0.5 * line.size
     return not _begins_anew(last, line, edges, ended=ended)

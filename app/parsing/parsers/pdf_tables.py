@@ -6,7 +6,8 @@ from C in a few milliseconds, and a page without a grid costs only the look.
 
 from bisect import bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from app.parsing.document import Table
@@ -20,11 +21,18 @@ _MIN_LENGTH = 6.0
 _MAX_PATHS = 20_000
 _MAX_RULES = 3_000
 _MAX_GRID_CELLS = 20_000
+_WORD_GAP = 0.4  # of the height of a word: a wider gap parts two columns
+_MOST_HEADER_ROWS = 4
+_MANY_LINES = 12
+
+Word = tuple[float, float, float, float, str, int, int, int]
+"""Left, top, right, bottom, text, and the numbers of its block, line and word."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundTable:
-    place: Box
+    box: Box
+    """On the page as it was turned."""
     cells: list[list[str]]
     header_rows: int
 
@@ -41,10 +49,8 @@ class _Rule:
     end: float
 
 
-def ruled_tables(page: pymupdf.Page, turn: tuple[int, int]) -> list[FoundTable]:
-    """Tables of at least two rows and two columns. The page must not be rotated; only upright text is looked at."""
-    if turn != (1, 0):
-        return []
+def ruled_tables(page: pymupdf.Page) -> list[FoundTable]:
+    """Tables of at least two rows and two columns. The page must be turned so that its text is upright."""
     paths = page.get_cdrawings()
     if len(paths) > _MAX_PATHS:
         return []
@@ -54,9 +60,49 @@ def ruled_tables(page: pymupdf.Page, turn: tuple[int, int]) -> list[FoundTable]:
     grids = [grid for grid in _grids(across, down) if grid is not None]
     if not grids:
         return []
-    words = page.get_text("words", flags=pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
+    words = table_words(page)
     found = (_fill(grid, words) for grid in grids)
     return [table for table in found if table is not None]
+
+
+def table_words(page: pymupdf.Page) -> list[Word]:
+    """The words of a page, for filling grids."""
+    words: list[Word] = page.get_text("words", flags=pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
+    return words
+
+
+def filled_table(xs: list[float], ys: list[float], words: list[Word]) -> FoundTable | None:
+    """A table by the borders of its columns and rows; None where it would be hardly one.
+
+    Without rules only the text tells which cells are merged: words that run over a border, without the gap that parts
+    two columns, stand in all the cells that they touch. Rows above the first that has a name at its left are headers.
+    """
+    if len(xs) < 3 or len(ys) < 3 or (len(xs) - 1) * (len(ys) - 1) > _MAX_GRID_CELLS:
+        return None
+    across = [_Rule(y, xs[0], xs[-1]) for y in ys]
+    down = [rule for x in xs for rule in _unbroken(x, ys, words)]
+    table = _fill(_Grid(xs, ys, across, down), words)
+    if table is None:
+        return None
+    named = next((number for number, row in enumerate(table.cells) if row[0]), 0)
+    return replace(table, header_rows=max(1, named if named <= _MOST_HEADER_ROWS else 1))
+
+
+def _unbroken(x: float, ys: list[float], words: list[Word]) -> list[_Rule]:
+    """The border of a column where no run of words crosses it."""
+    crossing = [
+        (before[1] + before[3]) / 2
+        for before, word in pairwise(words)
+        if before[5:7] == word[5:7]  # of the same line
+        and before[0] < x - _TOLERANCE
+        and word[2] > x + _TOLERANCE
+        and word[0] - before[2] < _WORD_GAP * (word[3] - word[1])
+    ] + [(word[1] + word[3]) / 2 for word in words if word[0] < x - _TOLERANCE and word[2] > x + _TOLERANCE]
+    return [
+        _Rule(x, top + _TOLERANCE, bottom - _TOLERANCE)
+        for top, bottom in pairwise(ys)
+        if not any(top <= middle < bottom for middle in crossing)
+    ]
 
 
 def _rules(paths: list[dict[str, Any]]) -> tuple[list[_Rule], list[_Rule]]:
@@ -153,7 +199,7 @@ def _positions(rules: list[_Rule]) -> list[float]:
     return positions
 
 
-def _fill(grid: _Grid, words: list[tuple[float, float, float, float, str, int, int, int]]) -> FoundTable | None:
+def _fill(grid: _Grid, words: list[Word]) -> FoundTable | None:
     """Words into cells by their middle; None where the grid holds too little to be a table."""
     columns, rows = len(grid.xs) - 1, len(grid.ys) - 1
     origin = _merged_cells(grid)
@@ -171,7 +217,7 @@ def _fill(grid: _Grid, words: list[tuple[float, float, float, float, str, int, i
         inside[cell].append(word)
     filled = sum(bool(texts) for texts in inside.values())
     distinct = len(set(origin.values()))
-    if filled < 4 or filled * 4 < distinct:
+    if filled < 4 or filled * 4 < distinct or _is_one_block(inside):
         return None
     texts = {cell: " ".join(parts).replace(" \n ", "\n") for cell, parts in inside.items()}
     cells = [[texts.get(origin[row, column], "") for column in range(columns)] for row in range(rows)]
@@ -179,6 +225,12 @@ def _fill(grid: _Grid, words: list[tuple[float, float, float, float, str, int, i
     if len(cells) < 2 or len(cells[0]) < 2:
         return None
     return FoundTable((grid.xs[0], grid.ys[0], grid.xs[-1], grid.ys[-1]), cells, header_rows=1)
+
+
+def _is_one_block(inside: dict[tuple[int, int], list[str]]) -> bool:
+    """Whether most of the text is many lines of one cell: rules around a head, with the rows below it unruled."""
+    largest = max(inside.values(), key=len)
+    return largest.count("\n") >= _MANY_LINES and len(largest) * 2 > sum(map(len, inside.values()))
 
 
 def _merged_cells(grid: _Grid) -> dict[tuple[int, int], tuple[int, int]]:

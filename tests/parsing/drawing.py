@@ -1,0 +1,56 @@
+"""Pages drawn in the tests, as PDF and as pictures."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from app.parsing.ocr import Picture
+from app.parsing.parsers.pdf_engine import pymupdf
+
+Draw = Callable[[pymupdf.Page, int], None]
+WIDTH, HEIGHT = 595, 842
+CHINESE = "china-s"
+"""A font that PyMuPDF has inside."""
+
+
+def pdf(*pages: Draw, **options: object) -> bytes:
+    document = pymupdf.open()
+    for number, draw in enumerate(pages, start=1):
+        draw(document.new_page(width=WIDTH, height=HEIGHT), number)
+    content: bytes = document.tobytes(**options)
+    return content
+
+
+def texts(*placed: tuple[float, float, str], size: float = 10, font: str = "helv") -> Draw:
+    def draw(page: pymupdf.Page, _: int) -> None:
+        for x, y, text in placed:
+            page.insert_text((x, y), text, fontsize=size, fontname=font)
+
+    return draw
+
+
+def scanned(draw: Draw, *, turned: int = 0) -> Draw:
+    """A page that shows the picture of another one, and has no text."""
+
+    def show(page: pymupdf.Page, number: int) -> None:
+        page.insert_image(page.rect, stream=png(draw, number=number), rotate=turned, keep_proportion=turned % 180 == 0)
+
+    return show
+
+
+def png(draw: Draw, *, number: int = 1, dots: int = 150) -> bytes:
+    content: bytes = _pixels(draw, number, dots).tobytes("png")
+    return content
+
+
+def picture(draw: Draw, *, dots: int = 150) -> Picture:
+    pixels = _pixels(draw, 1, dots)
+    return np.frombuffer(pixels.samples, np.uint8).reshape(pixels.height, pixels.width, 3)
+
+
+def _pixels(draw: Draw, number: int, dots: int) -> pymupdf.Pixmap:
+    with pymupdf.open() as document:
+        page = document.new_page(width=WIDTH, height=HEIGHT)
+        draw(page, number)
+        pixels: pymupdf.Pixmap = page.get_pixmap(dpi=dots)
+        return pixels
