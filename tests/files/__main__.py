@@ -1,20 +1,25 @@
-"""`python -m tests.files [word ...]`: each real document through the sandbox (those whose name holds a word).
+"""`python -m tests.files [--pdf MODE] [--engine ENGINE] [word ...]`: each real document (those whose name holds a word)
+through the sandbox, protected ones with their passwords.
 
 Seconds are wall time of the whole call, the sandbox's share in them; peak memory is of the parser process.
 """
 
+import argparse
 import asyncio
 import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import get_args
 
 from rich.console import Console
 from rich.table import Table
 
 from app.core.errors import ParseFailed
 from app.parsing.document import ParsedDocument
+from app.parsing.registry import PDF_ENGINES
 from app.parsing.sandbox import ParseUsage, parse_file, start_sandbox, stop_sandbox
+from app.parsing.settings import ParsingSettings, PdfMode
 from tests.files.manifest import ExpectedFile, Matches, manifest, match
 
 
@@ -32,12 +37,14 @@ class Outcome:
         return len(self.file.strings) - len(self.matches.missing) if self.document else 0
 
 
-async def parse(file: ExpectedFile) -> Outcome:
+async def parse(file: ExpectedFile, settings: ParsingSettings) -> Outcome:
     usage: list[ParseUsage] = []
     started = time.perf_counter()
     document, reason = None, ""
     try:
-        document = await parse_file(file.path, file_name=file.name, password=file.password or None, usage=usage)
+        document = await parse_file(
+            file.path, file_name=file.name, password=file.password or None, settings=settings, usage=usage
+        )
     except ParseFailed as failed:
         reason = failed.error_code
     seconds = time.perf_counter() - started
@@ -50,13 +57,14 @@ async def parse(file: ExpectedFile) -> Outcome:
 
 
 def report(outcomes: Iterable[Outcome]) -> Table:
-    table = Table("file", "parser", "seconds", "pages/s", "peak MiB", "found", "order", "result")
+    table = Table("file", "parser", "pages", "seconds", "pages/s", "peak MiB", "found", "order", "result")
     for outcome in outcomes:
         document, strings = outcome.document, len(outcome.file.strings)
         pages = document.page_count if document and document.page_count else 0
         table.add_row(
             outcome.file.name,
             document.parser if document else "",
+            document.metadata.get("page_modes", str(pages or "")) if document else "",
             f"{outcome.seconds:.2f}",
             f"{pages / outcome.seconds:.0f}" if pages else "",
             f"{outcome.peak_memory_kib / 1024:.0f}",
@@ -83,14 +91,15 @@ def totals(outcomes: list[Outcome]) -> str:
     )
 
 
-async def main(words: list[str]) -> int:
+async def main(arguments: argparse.Namespace) -> int:
     console = Console(width=170, soft_wrap=True)
+    words: list[str] = arguments.words
     files = [file for file in manifest() if not words or any(word in file.name for word in words)]
     if not files:
         console.print("No such documents. They are expected beside the repository, in ../shared/files.")
         return 1
-    await start_sandbox()
-    outcomes = [await parse(file) for file in files]
+    await start_sandbox(arguments.engine)
+    outcomes = [await parse(file, ParsingSettings(pdf=arguments.pdf)) for file in files]
     await stop_sandbox()
     console.print(report(outcomes))
     for outcome in outcomes:
@@ -102,4 +111,8 @@ async def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(sys.argv[1:])))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pdf", choices=get_args(PdfMode), default="auto")
+    parser.add_argument("--engine", choices=sorted(PDF_ENGINES), default="pymupdf")
+    parser.add_argument("words", nargs="*")
+    sys.exit(asyncio.run(main(parser.parse_args())))
