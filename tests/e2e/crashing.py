@@ -1,7 +1,7 @@
-"""`biggraph up`, but it dies: `python -m tests.e2e.crashing POINT FILE`.
+"""`biggraph up`, but it dies when it is told to: `python -m tests.e2e.crashing FOLDER`.
 
-No operation begins before FILE exists, so that several are under way. Then the process sends itself a SIGKILL the first
-time that an ingestion reaches the point: nothing is closed, flushed or said to anybody.
+While FOLDER/hold exists no operation begins, so that several are under way at once. When an ingestion reaches the point
+that FOLDER/point names, the process sends itself a SIGKILL: nothing is closed, flushed or said to anybody.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -17,31 +18,33 @@ from app.ingestion import checkpoints
 from app.ingestion.runner import OperationRunner
 
 
-def die_at(point: str) -> None:
+def die_when_told(file: Path) -> None:
     def listener(reached: str) -> None:
-        if reached == point:
-            os.kill(os.getpid(), signal.SIGKILL)
+        with suppress(FileNotFoundError):
+            if file.read_text() == reached:
+                os.kill(os.getpid(), signal.SIGKILL)
 
     checkpoints.listeners.append(listener)
 
 
-def begin_when_exists(file: Path) -> None:
+def begin_when_gone(file: Path) -> None:
     run = OperationRunner.run
 
     async def wait_and_run(runner: OperationRunner, tenant_id: UUID, operation_id: UUID) -> None:
-        await asyncio.to_thread(_wait_for, file)
+        await asyncio.to_thread(_wait_while, file)
         await run(runner, tenant_id, operation_id)
 
     setattr(OperationRunner, "run", wait_and_run)  # noqa: B010 - mypy knows no other way to replace a method
 
 
-def _wait_for(file: Path) -> None:
-    while not file.exists():
+def _wait_while(file: Path) -> None:
+    while file.exists():
         time.sleep(0.02)
 
 
 if __name__ == "__main__":
-    die_at(sys.argv[1])
-    begin_when_exists(Path(sys.argv[2]))
+    folder = Path(sys.argv[1])
+    die_when_told(folder / "point")
+    begin_when_gone(folder / "hold")
     sys.argv = ["biggraph", "up"]
     main()

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 import pytest
@@ -25,19 +26,24 @@ class Machine:
 
     service: Service
 
-    def start_ready(self, *entry: str) -> None:
-        api = self.service.processes["api"]
-        api.command = [sys.executable, "-m", *(entry or ("app.cli", "up"))]
-        api.start()
+    @property
+    def hold(self) -> Path:
+        """While it exists no operation begins."""
+        return self.service.folder / "hold"
+
+    @property
+    def point(self) -> Path:
+        """Names where the application is killed."""
+        return self.service.folder / "point"
+
+    def start_ready(self) -> None:
+        self.service.processes["api"].start()
         self.service.wait_ready()
 
     def await_death(self) -> None:
         api = self.service.processes["api"]
         assert api.popen is not None
         assert api.popen.wait(DEATH_SECONDS) == -signal.SIGKILL, self.service.tail("api")
-
-    def kill(self) -> None:
-        self.service.processes["api"].end(signal.SIGKILL)
 
     def tree(self) -> list[psutil.Process]:
         api = self.service.processes["api"]
@@ -55,7 +61,8 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    service = embedded(tmp_path_factory.mktemp("crashes"))
+    folder = tmp_path_factory.mktemp("crashes")
+    service = embedded(folder, entry=[sys.executable, "-m", "tests.e2e.crashing", str(folder)])
     made = Machine(service)
     try:
         yield made
@@ -88,10 +95,7 @@ def test_killed_and_started_again_nothing_is_lost_or_doubled(machine: Machine, p
     assert at_rest(person)["clean"]
     others = person.ok("GET", "/v1/consistency")["vectors"]["wanted"] - 6
 
-    # Killed at rest; then with several documents under way.
-    go = machine.service.folder / f"go-{point}"
-    machine.kill()
-    machine.start_ready("tests.e2e.crashing", point, str(go))
+    machine.hold.touch()
     replacement = send(person, kb_id, f"{name} replacing", 4, external_id="replaced")
     assert replacement["document"]["id"] == kept["document"]["id"]
     sent = [
@@ -103,9 +107,11 @@ def test_killed_and_started_again_nothing_is_lost_or_doubled(machine: Machine, p
     interrupted = send(person, kb_id, f"{name} interrupted", 5)
     person.ok("DELETE", f"/v1/documents/{interrupted['document']['id']}")
     tree = machine.tree()
-    go.touch()
+    machine.point.write_text(point)
+    machine.hold.unlink()
     machine.await_death()
 
+    machine.point.unlink()
     machine.start_ready()
     report = at_rest(person)
     chunks = sum(assert_whole(person, upload) for upload in sent)
