@@ -37,6 +37,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--collections", help="names parted by commas; all by default")
     parser.add_argument("--methods", help=f"parted by commas, of {', '.join(METHODS)}; all by default")
     parser.add_argument("--limit-queries", type=int, help="only the first queries of each collection")
+    parser.add_argument(
+        "--account", help="EMAIL:PASSWORD to log in with, or to register; collections that it has uploaded are kept"
+    )
     parser.add_argument("--top-k", type=int, default=100, help="hits a query; more candidates are fused above 100")
     return parser.parse_args()
 
@@ -44,7 +47,8 @@ def _options() -> argparse.Namespace:
 async def _run(options: argparse.Namespace) -> list[Report]:
     chosen = options.collections.split(",") if options.collections else labelled.names()
     reports = []
-    async with connected(options.url) as platform:
+    account = tuple(options.account.split(":", 1)) if options.account else None
+    async with connected(options.url, account) as platform:
         for name in chosen:
             reports.append(await _one(platform, name, options))
             print(table(reports[-1:]), flush=True)
@@ -53,12 +57,14 @@ async def _run(options: argparse.Namespace) -> list[Report]:
 
 async def _one(platform: Platform, name: str, options: argparse.Namespace) -> Report:
     collection = labelled.load(name, limit_queries=options.limit_queries)
-    knowledge_base_id = await platform.create_knowledge_base(name)
-    started = time.monotonic()
     count = len(collection.documents)
-    await platform.upload(knowledge_base_id, collection.documents, Progress(name, "accepted", count))
-    await platform.wait_until_ready(knowledge_base_id, count, Progress(name, "ready", count))
-    print(f"{name}: {count} documents ready after {time.monotonic() - started:.0f} s", flush=True)
+    knowledge_base_id = await platform.find_knowledge_base(name, count)
+    if knowledge_base_id is None:
+        started = time.monotonic()
+        knowledge_base_id = await platform.create_knowledge_base(name)
+        await platform.upload(knowledge_base_id, collection.documents, Progress(name, "accepted", count))
+        await platform.wait_until_ready(knowledge_base_id, count, Progress(name, "ready", count))
+        print(f"{name}: {count} documents ready after {time.monotonic() - started:.0f} s", flush=True)
     methods = options.methods.split(",") if options.methods else METHODS
     return await measured(platform, knowledge_base_id, collection, methods, options.top_k)
 

@@ -29,8 +29,32 @@ class Platform:
     async def register(self) -> None:
         """A new tenant, so that runs see nothing of each other."""
         mark = secrets.token_hex(6)
-        self._credentials = {"email": f"quality-{mark}@example.com", "password": secrets.token_urlsafe(16)}
-        await self._log_in("/v1/auth/register", self._credentials | {"tenant": f"quality {mark}"})
+        await self._register({"email": f"quality-{mark}@example.com", "password": secrets.token_urlsafe(16)})
+
+    async def enter(self, email: str, password: str) -> None:
+        """As somebody who may have measured before; registered where nobody has that address."""
+        self._credentials = {"email": email, "password": password}
+        try:
+            await self._log_in("/v1/auth/login", self._credentials)
+        except PlatformError:
+            await self._register(self._credentials)
+
+    async def _register(self, credentials: dict[str, str]) -> None:
+        self._credentials = credentials
+        await self._log_in("/v1/auth/register", credentials | {"tenant": credentials["email"]})
+
+    async def find_knowledge_base(self, name: str, documents: int) -> str | None:
+        """One of that name with so many documents, all ready; None where there is none."""
+        cursor: str | None = ""
+        while cursor is not None:
+            page = await self._call("GET", "/v1/knowledge-bases", params={"cursor": cursor} if cursor else {})
+            for item in page["items"]:
+                if item["name"] == name:
+                    detail = await self._call("GET", f"/v1/knowledge-bases/{item['id']}")
+                    if detail["ready_count"] == detail["document_count"] == documents:
+                        return str(item["id"])
+            cursor = page["next_cursor"]
+        return None
 
     async def create_knowledge_base(self, name: str) -> str:
         answer = await self._call("POST", "/v1/knowledge-bases", json={"name": name})
@@ -108,9 +132,13 @@ class Platform:
 
 
 @asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Platform]:
+async def connected(url: str, account: tuple[str, str] | None = None) -> AsyncIterator[Platform]:
+    """With an account (e-mail and password) what was measured before is found again."""
     limits = httpx.Limits(max_connections=2 * CONCURRENCY)
     async with httpx.AsyncClient(base_url=url, timeout=60, limits=limits) as client:
         platform = Platform(client)
-        await platform.register()
+        if account is None:
+            await platform.register()
+        else:
+            await platform.enter(*account)
         yield platform
