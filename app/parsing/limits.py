@@ -13,7 +13,7 @@ class ParseLimits(BaseModel):
     wall_seconds: float = Field(default=300, gt=0)
     cpu_seconds: int = Field(default=300, gt=0)
     memory_bytes: int = Field(default=2048 * MEBIBYTE, gt=0)
-    """Address space beyond what the parser process has when it starts; OCR maps 1.1 GiB, and touches two thirds."""
+    """Address space beyond what the parser process has when it starts; OCR needs more than one GiB of it."""
     open_files: int = Field(default=64, ge=16)
     scratch_bytes: int = Field(default=512 * MEBIBYTE, gt=0)
     """The largest file that the parser may write, its result among them."""
