@@ -17,7 +17,10 @@ class OutboxMessage(HasId, OfTenant, Base):
     """A call to make because something committed: a Celery task's name and its arguments (ids and scalars)."""
 
     __tablename__ = "outbox"
-    __table_args__ = (Index("ix_outbox_pending", "due_at", postgresql_where="state = 'pending'"),)
+    __table_args__ = (
+        Index("ix_outbox_pending", "due_at", postgresql_where="state = 'pending'"),
+        Index("ix_outbox_published", "published_at", postgresql_where="state = 'published'"),
+    )
 
     task: Mapped[str]
     arguments: Mapped[dict[str, Any]]

@@ -1,0 +1,63 @@
+"""The migrations make exactly the tables that the models describe, and can be taken back."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine
+
+import migrations
+from app.adapters.embedded.postgres import DatabaseUrls, EmbeddedPostgres
+from app.core.schema import migrate
+from app.models.base import Base
+
+pytestmark = pytest.mark.filterwarnings("ignore:Can't validate argument 'dialect_options'")  # alembic's own doing
+OF_LIBRARIES = ("alembic_version", "checkpoint")
+"""LangGraph's checkpointer describes its tables itself."""
+
+
+@pytest.fixture(scope="module")
+async def urls() -> AsyncIterator[DatabaseUrls]:
+    with tempfile.TemporaryDirectory(prefix="bg-") as folder:
+        postgres = EmbeddedPostgres(Path(folder) / "postgres")
+        await postgres.start()
+        try:
+            found = await postgres.database("migrations")
+            await migrate(found.owner, found.application)
+            yield found
+        finally:
+            await postgres.stop()
+
+
+def is_ours(_: object, name: str | None, kind: str, *__: object) -> bool:
+    return kind != "table" or not (name or "").startswith(OF_LIBRARIES)
+
+
+def differences(owner_url: str) -> list[Any]:
+    engine = create_engine(owner_url.replace("postgresql://", "postgresql+psycopg://", 1))
+    try:
+        with engine.connect() as connection:
+            options = {"include_object": is_ours, "compare_type": True}
+            return list(compare_metadata(MigrationContext.configure(connection, opts=options), Base.metadata))
+    finally:
+        engine.dispose()
+
+
+async def test_the_tables_are_those_of_the_models(urls: DatabaseUrls) -> None:
+    assert await asyncio.to_thread(differences, urls.owner) == []
+
+
+async def test_they_can_be_taken_back_and_made_again(urls: DatabaseUrls) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.attributes["url"] = urls.owner
+    await asyncio.to_thread(command.downgrade, config, "base")
+    await migrate(urls.owner, urls.application)
+    assert await asyncio.to_thread(differences, urls.owner) == []
