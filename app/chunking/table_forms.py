@@ -19,7 +19,10 @@ class TableForm(Protocol):
     """Whether every part holds the header as it is."""
 
     def text(self, caption: str, header: Sequence[Row], body: Sequence[Row]) -> str:
-        """Caption and rows; without rows what every part repeats."""
+        """A part: caption and rows."""
+
+    def head(self, caption: str, header: Sequence[Row], width: int) -> str:
+        """What every part repeats of a table with so many columns."""
 
     def row(self, row: Row) -> str:
         """What a row adds to a part, at most."""
@@ -39,6 +42,9 @@ class MarkdownForm:
 
     def text(self, caption: str, header: Sequence[Row], body: Sequence[Row]) -> str:
         return _under_caption(caption, markdown([*header, *filled(body)], len(header)))
+
+    def head(self, caption: str, header: Sequence[Row], width: int) -> str:
+        return self.text(caption, header or [[""] * width], [])  # without names Markdown has a header of empty cells
 
     def row(self, row: Row) -> str:
         return "| " + " | ".join(self.cell(cell) for cell in row) + " |"
@@ -64,6 +70,9 @@ class SentenceForm:
 
     def text(self, caption: str, _header: Sequence[Row], body: Sequence[Row]) -> str:
         return _under_caption(caption, "\n".join(self.row(row) for row in filled(body)))
+
+    def head(self, caption: str, _header: Sequence[Row], _width: int) -> str:
+        return self.text(caption, [], [])
 
     def row(self, row: Row) -> str:
         return sentence(list(zip(self._names, row, strict=False)))

@@ -42,12 +42,20 @@ def table_parts(
         if count is not None:
             return [TablePart(whole, count, min(table.header_rows, last), last)]
     form: TableForm = SentenceForm(column_names(header)) if as_rows and header else MarkdownForm()
-    return list(_Splitter(form, caption, header, room, target, tokens).parts(body, table.header_rows))
+    width = max(map(len, table.rows), default=0)
+    return list(_Splitter(form, caption, header, width, room, target, tokens).parts(body, table.header_rows))
 
 
 class _Splitter:
     def __init__(
-        self, form: TableForm, caption: str, header: Sequence[Row], room: int, target: int, tokens: TokenCounter
+        self,
+        form: TableForm,
+        caption: str,
+        header: Sequence[Row],
+        width: int,
+        room: int,
+        target: int,
+        tokens: TokenCounter,
     ) -> None:
         self._form = form
         self._tokens = tokens
@@ -58,11 +66,11 @@ class _Splitter:
         self._caption = cut(caption, CAPTION_BYTES)
         self._names = column_names(header)
         self._header: Sequence[Row] = header
-        self._head_tokens = tokens.count(form.text(self._caption, header, []))
+        self._head_tokens = tokens.count(form.head(self._caption, header, width))
         self._is_cut = self._caption != " ".join(caption.split())
         if self._head_tokens > room // 2:
             self._header = [[cut(cell, HEADER_CELL_BYTES) for cell in row] for row in header]
-            self._head_tokens = tokens.count(form.text(self._caption, self._header, []))
+            self._head_tokens = tokens.count(form.head(self._caption, self._header, width))
             self._is_cut = True
 
     def parts(self, body: Sequence[Row], first_row: int) -> Iterator[TablePart]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.chunking.options import HierarchicalOptions, ParentChildOptions, SemanticOptions
@@ -69,7 +69,13 @@ def lengths(texts: Sequence[str]) -> Vectors:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
+@example(
+    parts=[
+        table([["", "", "", "a", "a a a"], ["", "", "", "", "a a a a a a e.g. e.g. e.g. end. end."]], header_rows=0)
+    ],
+    title="",
+)
 @given(parts=st.lists(elements, max_size=8), title=st.sampled_from(["", "Title"]))
 def test_no_loss(strategy: str, parts: list[Element], title: str) -> None:
     parsed, chosen = document(*parts), SMALL.model_copy(update={"strategy": strategy})
