@@ -37,10 +37,13 @@ class Sentence:
 def candidate_sentences(question: str, passages: Sequence[Passage]) -> list[Sentence]:
     """Sentences of the first passages with their overlap, at most `MOST_CANDIDATES`: the best, or else the first.
 
+    Descriptions of tables are read only where nothing else was found: an answer says what stands in the documents.
+
     A term of a heading counts half for the sentences under it: "Refunds" above "Within 30 days." is part of the sense.
     So does one of a question that the text asks itself. Where that is the very question it is no answer, and left out.
     """
-    read = [found for passage in passages[:READ_PASSAGES] for found in _read(passage)]
+    quotable = [passage for passage in passages if passage.is_verbatim] or list(passages)
+    read = [found for passage in quotable[:READ_PASSAGES] for found in _read(passage)]
     asked = set(index_terms(question))
     read = [one for one in read if not (one.asks and len(one.terms - asked) < 0.2 * len(one.terms))] or read
     weights = _weights(set(query_terms(question)), [one.terms for one in read])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.agent.rendering import ShownChunk
+from app.chunking.chunk import ChunkKind
 from app.retrieval.schemas import Hit
 
 
@@ -26,6 +27,8 @@ class Passage:
     matched_terms: frozenset[str]
     """Terms of the question that the chunk, its title or its headings hold."""
     page_starts: Sequence[tuple[int, int]] = ()
+    is_verbatim: bool = True
+    """Whether its text is the document's own: that of a table's description is not, and is no quote."""
 
     @classmethod
     def of(cls, number: int, hit: Hit) -> "Passage":
@@ -41,6 +44,7 @@ class Passage:
             dense=hit.scores.dense,
             matched_terms=frozenset(hit.matched_terms),
             page_starts=hit.page_starts,
+            is_verbatim=hit.kind is not ChunkKind.TABLE_SUMMARY,
         )
 
     @property

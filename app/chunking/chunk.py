@@ -16,6 +16,8 @@ PATH_BYTES = 192
 class ChunkKind(StrEnum):
     TEXT = "text"
     TABLE = "table"
+    TABLE_SUMMARY = "table_summary"
+    """Tells of a table what its columns hold: found by questions about the table, and no words of the document."""
     CODE = "code"
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 
 from app.agent.extractive import candidate_sentences, choose
@@ -54,3 +56,13 @@ def test_vectors_decide_where_no_term_is_shared() -> None:
 def test_nothing_comes_of_nothing() -> None:
     assert choose(candidate_sentences("question", [])) == []
     assert choose(candidate_sentences("question", [passage(1, "— —")])) == []
+
+
+def test_a_description_of_a_table_is_quoted_only_where_nothing_else_was_found() -> None:
+    question = "航程是多少公里？"
+    described = replace(
+        passage(1, "Columns: 航程（公里）, number from 30 to 55.", question=question), is_verbatim=False
+    )
+    row = passage(2, "型号: 海鸥; 航程（公里）: 42.", question=question)
+    assert {one.passage.number for one in candidate_sentences(question, [described, row])} == {2}
+    assert {one.passage.number for one in candidate_sentences(question, [described])} == {1}

@@ -163,7 +163,7 @@ def test_every_table_is_described_beside_its_rows() -> None:
     (summary,) = [
         one for one in chunks(table(rows, caption="Prices"), settings=ChunkingSettings()) if "columns" in one.text
     ]
-    assert summary.kind is ChunkKind.TABLE
+    assert summary.kind is ChunkKind.TABLE_SUMMARY
     assert summary.text.splitlines() == [
         "Prices: 30 rows, 6 columns.",
         "model (text, 30 different, such as X0, X1, X2)",

@@ -59,12 +59,12 @@ async def _one(platform: Platform, name: str, options: argparse.Namespace) -> Re
     collection = labelled.load(name, limit_queries=options.limit_queries)
     count = len(collection.documents)
     knowledge_base_id = await platform.find_knowledge_base(name, count)
+    started = time.monotonic()
     if knowledge_base_id is None:
-        started = time.monotonic()
         knowledge_base_id = await platform.create_knowledge_base(name)
         await platform.upload(knowledge_base_id, collection.documents, Progress(name, "accepted", count))
-        await platform.wait_until_ready(knowledge_base_id, count, Progress(name, "ready", count))
-        print(f"{name}: {count} documents ready after {time.monotonic() - started:.0f} s", flush=True)
+    await platform.wait_until_ready(knowledge_base_id, count, Progress(name, "ready", count))
+    print(f"{name}: {count} documents ready after {time.monotonic() - started:.0f} s", flush=True)
     methods = options.methods.split(",") if options.methods else METHODS
     return await measured(platform, knowledge_base_id, collection, methods, options.top_k)
 

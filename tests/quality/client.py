@@ -44,14 +44,14 @@ class Platform:
         await self._log_in("/v1/auth/register", credentials | {"tenant": credentials["email"]})
 
     async def find_knowledge_base(self, name: str, documents: int) -> str | None:
-        """One of that name with so many documents, all ready; None where there is none."""
+        """One of that name with so many documents; None where there is none."""
         cursor: str | None = ""
         while cursor is not None:
             page = await self._call("GET", "/v1/knowledge-bases", params={"cursor": cursor} if cursor else {})
             for item in page["items"]:
                 if item["name"] == name:
                     detail = await self._call("GET", f"/v1/knowledge-bases/{item['id']}")
-                    if detail["ready_count"] == detail["document_count"] == documents:
+                    if detail["document_count"] == documents:
                         return str(item["id"])
             cursor = page["next_cursor"]
         return None
