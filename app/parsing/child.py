@@ -15,7 +15,8 @@ from typing import NoReturn
 from pydantic import BaseModel, Field
 
 from app.core.errors import ParseFailed
-from app.parsing.confinement import ConfinementFailed, allow_more_time, confine, die_with_parent
+from app.parsing.budget import ProcessorTime
+from app.parsing.confinement import ConfinementFailed, confine, die_with_parent
 from app.parsing.converter import Converter, converter_for
 from app.parsing.limits import ParseLimits
 from app.parsing.parse import parse_document
@@ -63,11 +64,17 @@ def _run(job_descriptor: int) -> int:
     with os.fdopen(_JOB_DESCRIPTOR, "r+b", buffering=0) as channel:
         job = Job.model_validate_json(_read_line())
         _move_into(job.scratch)
-        with converter_for(job.path, job.scratch, job.limits) as convert:
+        file_bytes = job.path.stat().st_size
+        with converter_for(job.path, job.scratch, _for_converter(job.limits, file_bytes)) as convert:
             confine(job.limits)
-            failure = _parse(job, convert)
+            failure = _parse(job, convert, ProcessorTime(job.limits, file_bytes))
         channel.write(json.dumps({"failed": failure}).encode() + b"\n")
     return 0
+
+
+def _for_converter(limits: ParseLimits, file_bytes: int) -> ParseLimits:
+    """It tells of no progress: one step is all it has."""
+    return limits.model_copy(update={"cpu_seconds": limits.step_cpu_seconds(file_bytes)})
 
 
 def _keep_only(job_descriptor: int) -> None:
@@ -101,7 +108,7 @@ def _move_into(scratch: Path) -> None:
     tempfile.tempdir = str(scratch)
 
 
-def _parse(job: Job, convert: Converter) -> dict[str, str] | None:
+def _parse(job: Job, convert: Converter, budget: ProcessorTime) -> dict[str, str] | None:
     """Writes the document as JSON; or says why not, as code and detail."""
     source = Source(
         path=job.path,
@@ -109,8 +116,8 @@ def _parse(job: Job, convert: Converter) -> dict[str, str] | None:
         media_type="",
         limits=job.limits,
         password=job.password,
-        progress=_Reporter(),
-        recognising=functools.cache(functools.partial(_take_longer, job.limits)),
+        progress=_Reporter(budget),
+        recognising=functools.cache(functools.partial(_take_longer, budget)),
         settings=job.settings,
         convert=convert,
     )
@@ -130,9 +137,9 @@ def _parse(job: Job, convert: Converter) -> dict[str, str] | None:
     return None
 
 
-def _take_longer(limits: ParseLimits) -> None:
+def _take_longer(budget: ProcessorTime) -> None:
     """Raises the limit on processor time, within the hard one, and says so."""
-    allow_more_time(limits)
+    budget.recognise()
     os.write(_JOB_DESCRIPTOR, json.dumps({"recognising": True}).encode() + b"\n")
 
 
@@ -143,10 +150,12 @@ def _failure(reason: str) -> dict[str, str]:
 class _Reporter:
     """Progress lines on the job's socket, not more than a few a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: ProcessorTime) -> None:
+        self._budget = budget
         self._next = 0.0
 
     def __call__(self, done: int, total: int) -> None:
+        self._budget.step()
         now = time.monotonic()
         if now < self._next and done < total:
             return

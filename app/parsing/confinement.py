@@ -67,15 +67,15 @@ def confine(limits: ParseLimits) -> None:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, limits.scratch_bytes)
     _limit(resource.RLIMIT_NOFILE, limits.open_files)
-    _limit(resource.RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds + limits.ocr_seconds + 5)
+    limit_processor_time(limits, limits.cpu_seconds)
     _limit(resource.RLIMIT_AS, _address_space() + limits.memory_bytes)
     if sys.platform == "linux":
         _refuse_system_calls()
 
 
-def allow_more_time(limits: ParseLimits) -> None:
-    """Lets this process recognise text for as long as that may take."""
-    _limit(resource.RLIMIT_CPU, limits.cpu_seconds + limits.ocr_seconds, limits.cpu_seconds + limits.ocr_seconds + 5)
+def limit_processor_time(limits: ParseLimits, seconds: int) -> None:
+    """Ends this process (SIGXCPU) when it has used so many seconds in all. May be moved, not beyond all the limits."""
+    _limit(resource.RLIMIT_CPU, seconds, limits.cpu_seconds + limits.ocr_seconds + 5)
 
 
 def confine_converter(limits: ParseLimits) -> None:

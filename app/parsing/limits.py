@@ -12,6 +12,10 @@ class ParseLimits(BaseModel):
 
     wall_seconds: float = Field(default=300, gt=0)
     cpu_seconds: int = Field(default=300, gt=0)
+    step_seconds: int = Field(default=30, gt=0)
+    """Processor time from one page, sheet or chapter to the next (in formats without them, of the whole file), and on
+    top of it `step_seconds_per_mebibyte` for the size of the file."""
+    step_seconds_per_mebibyte: int = Field(default=10, ge=0)
     memory_bytes: int = Field(default=2048 * MEBIBYTE, gt=0)
     """Address space beyond what the parser process has when it starts; OCR needs more than one GiB of it."""
     open_files: int = Field(default=64, ge=16)
@@ -34,3 +38,7 @@ class ParseLimits(BaseModel):
     are read without."""
     picture_pixels: int = Field(default=100_000_000, gt=0)
     """Of one picture, before it is decoded."""
+
+    def step_cpu_seconds(self, file_bytes: int) -> int:
+        """Processor time without progress after which a file of this size is given up."""
+        return min(self.cpu_seconds, self.step_seconds + self.step_seconds_per_mebibyte * file_bytes // MEBIBYTE)
