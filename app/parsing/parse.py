@@ -8,6 +8,7 @@ from app.parsing.assemble import finish
 from app.parsing.detect import detect
 from app.parsing.document import ElementKind, ParsedDocument
 from app.parsing.encryption import opened
+from app.parsing.macros import WARNING, holds_macros
 from app.parsing.reasons import parse_failure
 from app.parsing.registry import registry
 from app.parsing.source import Source
@@ -17,6 +18,7 @@ _ARCHIVES: dict[str, Declarations] = {
     **dict.fromkeys((media_types.ODT, media_types.ODS, media_types.ODP), Declarations.NO_ENTITIES),
     media_types.EPUB: Declarations.ANY,
 }
+_WITH_MACROS = frozenset((*_ARCHIVES, media_types.DOC, media_types.XLS, media_types.PPT)) - {media_types.EPUB}
 
 
 def parse_document(source: Source) -> ParsedDocument:
@@ -38,7 +40,10 @@ def _parse(source: Source) -> ParsedDocument:
     document = finish(parser.parse(source))
     if not any(element.text for element in document.elements):
         raise parse_failure("no_text")
-    return document if document.title else document.model_copy(update={"title": _title(document, source)})
+    added = [WARNING] if source.media_type in _WITH_MACROS and holds_macros(source.path) else []
+    return document.model_copy(
+        update={"title": document.title or _title(document, source), "warnings": [*document.warnings, *added]}
+    )
 
 
 def _title(document: ParsedDocument, source: Source) -> str:
