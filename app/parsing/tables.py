@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from app.parsing.reasons import parse_failure
+
 _MARKDOWN_ESCAPES = str.maketrans({"|": "\\|", "\n": " ", "\r": " "})
 
 
@@ -15,13 +17,18 @@ class SpannedCell:
     rows: int = 1
 
 
-def fill_spans(rows: Iterable[Iterable[SpannedCell]], *, max_columns: int = 2000) -> list[list[str]]:
+def fill_spans(
+    rows: Iterable[Iterable[SpannedCell]], *, max_columns: int = 2000, max_cells: int = 4_000_000
+) -> list[list[str]]:
     """Cells laid out by HTML's table model, each span filled with its text; all rows get the same width.
 
     A row span that reaches below the last row is cut; columns beyond `max_columns` are dropped.
+
+    Raises `ParseFailed` (`too_complex`) beyond `max_cells`: few cells that span many fill memory as many do.
     """
     hanging: dict[int, tuple[int, str]] = {}  # column -> (rows still covered, text)
     grid: list[list[str]] = []
+    cells = 0
     for row in rows:
         line: list[str] = []
         for cell in row:
@@ -33,6 +40,9 @@ def fill_spans(rows: Iterable[Iterable[SpannedCell]], *, max_columns: int = 2000
         _continue_spans(line, hanging, to_the_end=True)
         hanging = {column: (left - 1, text) for column, (left, text) in hanging.items() if left > 1}
         grid.append(line)
+        cells += len(line)
+        if cells > max_cells:
+            raise parse_failure("too_complex", "The spans of a table's cells fill more than one document may.")
     return rectangle(grid)
 
 

@@ -169,7 +169,7 @@ def odf_table(node: etree._Element, styles: OdfStyles, max_cells: int) -> Table:
         rows.extend([line] * repeats)
         parent = row.getparent()
         header_rows += parent is not None and local_name(parent) == "table-header-rows"
-    filled = without_empty_edges(fill_spans(rows))
+    filled = without_empty_edges(fill_spans(rows, max_cells=max_cells))
     return Table(rows=filled, header_rows=min(header_rows or 1, max(len(filled) - 1, 0)))
 
 

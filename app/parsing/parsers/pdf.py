@@ -26,7 +26,7 @@ class PdfParser:
         try:
             with pymupdf.open(source.path, filetype="pdf") as document:
                 _unlock(document, source.password)
-                return pdf_reader.read(_File(document), source)
+                return pdf_reader.read(_opened(document), source)
         except (pymupdf.FileDataError, pymupdf.EmptyFileError, pymupdf.mupdf.FzErrorBase) as error:
             raise parse_failure("damaged") from error
 
@@ -38,6 +38,13 @@ def _unlock(document: pymupdf.Document, password: str | None) -> None:
         raise parse_failure("encrypted")
     if not document.authenticate(password):
         raise parse_failure("encrypted", "The password given does not open it.")
+
+
+def _opened(document: pymupdf.Document) -> "_File":
+    try:
+        return _File(document)
+    except RuntimeError as error:  # PyMuPDF's, for a page tree that names more pages than the file has objects
+        raise parse_failure("damaged") from error
 
 
 _ROTATION = {(0, -1): 270, (-1, 0): 180, (0, 1): 90}

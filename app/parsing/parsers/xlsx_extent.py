@@ -8,11 +8,12 @@ import zipfile
 from pathlib import Path
 
 from app.parsing.archives import UNREADABLE
+from app.parsing.parsers.ooxml_package import OoxmlPackage
 from app.parsing.reasons import parse_failure
 
 _PIECE = 1024 * 1024
 _OVERLAP = 64  # a reference cut in two by the end of a piece is whole in the next
-_CELL = re.compile(rb'<(?:\w+:)?c\s[^>]{0,200}?\br="([A-Z]{1,3})(\d{1,7})"')
+_CELL = re.compile(rb"""<(?:\w+:)?c\s[^>]{0,200}?\br\s{0,9}=\s{0,9}["']([A-Z]{1,3})(\d{1,7})["']""")
 
 
 def dense_cells(path: Path) -> int:
@@ -24,12 +25,20 @@ def dense_cells(path: Path) -> int:
     total = 0
     try:
         with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                if name.startswith("xl/worksheets/") and name.endswith(".xml"):
-                    total += _sheet(archive, name)
+            for name in _sheets(archive):
+                total += _sheet(archive, name)
     except UNREADABLE as error:
         raise parse_failure("damaged") from error
     return total
+
+
+def _sheets(archive: zipfile.ZipFile) -> set[str]:
+    """Members by the usual folder, and those that the workbook says are its sheets, whatever their names."""
+    package = OoxmlPackage(archive)
+    related = package.relations(package.main_part("xl/workbook.xml")).values()
+    members = set(archive.namelist())
+    usual = {name for name in members if name.startswith("xl/worksheets/") and name.endswith(".xml")}
+    return usual | ({relation.target for relation in related if relation.kind == "worksheet"} & members)
 
 
 def _sheet(archive: zipfile.ZipFile, name: str) -> int:

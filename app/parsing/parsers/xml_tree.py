@@ -8,13 +8,24 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from app.parsing.reasons import parse_failure
+
 
 def parse_xml(content: bytes) -> etree._Element:
-    """The root element. Raises `lxml.etree.XMLSyntaxError`."""
+    """The root element.
+
+    Raises `lxml.etree.XMLSyntaxError`; `ParseFailed` (`too_complex`) beyond libxml2's bounds: 256 levels, 10 MB of
+    one text, and entities that multiply.
+    """
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
     )
-    return etree.fromstring(content, parser)
+    try:
+        return etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        if getattr(error, "code", None) == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
+            raise parse_failure("too_complex") from error
+        raise
 
 
 def local_name(node: etree._Element) -> str:
