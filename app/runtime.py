@@ -6,7 +6,6 @@ would cost more than half of the time that a start takes.
 # ruff: noqa: PLC0415
 
 import asyncio
-import fcntl
 import os
 import secrets
 import shutil
@@ -23,8 +22,8 @@ from app.adapters.celery.broker import CeleryBroker, create_celery
 from app.adapters.embedded.postgres import DatabaseUrls, EmbeddedPostgres
 from app.adapters.embedded.valkey import EmbeddedValkey
 from app.adapters.redis.cache import RedisCache
+from app.core import data_folder
 from app.core.database import Database
-from app.core.errors import BigGraphError
 from app.core.ledger import Ledger
 from app.core.outbox import Outbox
 from app.core.schema import migrate, verify_schema
@@ -44,11 +43,6 @@ log = structlog.get_logger()
 PRIVATE_FOLDERS = ("blobs", "models", "scratch", "terms", "valkey", "vectors")
 """What tenants store lies here: no other user of the machine may look. Postgres sees to its own folder; where it runs
 as another user than root, the data folder itself must let that user pass."""
-
-
-class DataFolderInUse(BigGraphError):
-    code = "data_folder_in_use"
-    status = 500
 
 
 class _Opened(Protocol):
@@ -104,16 +98,10 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
 
 
 def _prepare_folders(settings: Settings, stack: AsyncExitStack) -> None:
-    """One application process a folder where engines are embedded: they bear no second writer."""
+    """One application process a folder where engines are embedded."""
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if settings.worker_in_process:
-        lock = stack.enter_context((settings.data_dir / "lock").open("a+"))
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise DataFolderInUse(
-                f"Another BigGraph uses {settings.data_dir}. Stop it, or set BIGGRAPH_DATA_DIR to another folder."
-            ) from error
+        stack.enter_context(data_folder.locked(settings.data_dir))
         shutil.rmtree(settings.scratch_dir, ignore_errors=True)  # what an earlier process left unfinished
     for name in PRIVATE_FOLDERS:
         folder = settings.data_dir / name

@@ -12,6 +12,8 @@ import typer
 import uvicorn
 from rich.console import Console
 
+from app.cli.invocation import invocation
+from app.core import data_folder
 from app.core.errors import BigGraphError
 from app.core.logging import configure_logging
 from app.core.settings import Settings
@@ -35,6 +37,9 @@ def up(demo: Annotated[bool, typer.Option(help="Make the demo tenant and its doc
     """Starts the service: the API, and whatever of its engines is not a server. Ctrl-C stops all of it."""
     settings = Settings()
     configure_logging(settings.log_level, settings.log_format)
+    if settings.worker_in_process:
+        with data_folder.locked(settings.data_dir):  # tells of a second start at once, before the engines are imported
+            pass
     listener = _listen(settings)
     asyncio.run(_serve(settings, listener, demo=demo or settings.demo))
 
@@ -118,13 +123,13 @@ async def _announce(settings: Settings, server: uvicorn.Server, url: str, *, dem
 
 
 def _tell_demo(demo: Demo, url: str) -> None:
-    prefix = "" if url.endswith(":8000") else f"BIGGRAPH_URL={url} "
+    command = invocation() if url.endswith(":8000") else f"BIGGRAPH_URL={url} {invocation()}"
     console.print(
         f"\n[bold]Demo[/bold]: knowledge base “{demo.knowledge_base}”, {demo.documents} documents\n"
         f"  login      {demo.email} / {demo.password}\n\n"
         "Try in another shell:\n"
-        f"  {prefix}biggraph login --email {demo.email} --password {demo.password}\n"
-        + "".join(f"  {prefix}biggraph {command}\n" for command in demo.commands),
+        f"  {command} login --email {demo.email} --password {demo.password}\n"
+        + "".join(f"  {command} {rest}\n" for rest in demo.commands),
         highlight=False,
         soft_wrap=True,
     )
