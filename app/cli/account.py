@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 from rich import print as show
 
-from app.cli.client import open_api, save_tokens
+from app.cli.client import open_api
+from app.cli.credentials import save_tokens
 
 
 def register(app: typer.Typer) -> None:
@@ -17,6 +18,9 @@ def register(app: typer.Typer) -> None:
 
 Email = Annotated[str, typer.Option(prompt=True)]
 Password = Annotated[str, typer.Option(prompt=True, hide_input=True, envvar="BIGGRAPH_PASSWORD")]
+NewPassword = Annotated[
+    str, typer.Option(prompt=True, confirmation_prompt=True, hide_input=True, envvar="BIGGRAPH_PASSWORD")
+]
 
 
 def login(email: Email, password: Password) -> None:
@@ -27,7 +31,7 @@ def login(email: Email, password: Password) -> None:
         show(f"Logged in at {api.url} as {email}.")
 
 
-def register_account(email: Email, password: Password, tenant: Annotated[str, typer.Option(prompt=True)]) -> None:
+def register_account(email: Email, password: NewPassword, tenant: Annotated[str, typer.Option(prompt=True)]) -> None:
     """Makes a tenant that you own, and logs in."""
     with open_api() as api:
         body = {"email": email, "password": password, "tenant": tenant}

@@ -1,14 +1,13 @@
 """The API over HTTP, with the tokens that `biggraph login` left."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 
+from app.cli.credentials import load_tokens, locked, store_tokens
 from app.core.errors import BigGraphError, NotAuthenticated
 from app.core.settings import Settings
 
@@ -21,36 +20,22 @@ class ApiError(BigGraphError):
 
 
 def api_url() -> str:
+    """Raises `ApiError` (`bad_url`) where BIGGRAPH_URL is no address."""
     settings = Settings()
-    return (settings.base_url or f"http://{settings.host}:{settings.port}").rstrip("/")
-
-
-def _credentials_path() -> Path:
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "biggraph" / "credentials.json"
-
-
-def load_credentials() -> dict[str, dict[str, str]]:
-    """Tokens by the address of the API."""
+    url = (settings.base_url or f"http://{settings.host}:{settings.port}").rstrip("/")
     try:
-        found: dict[str, dict[str, str]] = json.loads(_credentials_path().read_text())
-    except (FileNotFoundError, ValueError):
-        return {}
-    return found
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise _bad_url(url) from error
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise _bad_url(url)
+    return url
 
 
-def save_tokens(url: str, tokens: dict[str, str] | None) -> None:
-    """Keeps the tokens in a file that only its user may read; None forgets them."""
-    known = load_credentials()
-    if tokens is None:
-        known.pop(url, None)
-    else:
-        known[url] = {name: tokens[name] for name in ("access_token", "refresh_token")}
-    path = _credentials_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".new")
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(known, file)
-    temporary.replace(path)
+def _bad_url(url: str) -> ApiError:
+    return ApiError(
+        f"BIGGRAPH_URL is “{url}”, which is no address. Set it to one like http://127.0.0.1:8000.", code="bad_url"
+    )
 
 
 class Api:
@@ -59,15 +44,16 @@ class Api:
     def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
         self.url = url
         self._http = httpx.Client(base_url=url, timeout=httpx.Timeout(120, connect=5), transport=transport)
-        self._tokens = load_credentials().get(url, {})
+        self._tokens = load_tokens(url)
 
     def close(self) -> None:
         self._http.close()
 
     def call(self, method: str, path: str, *, anonymous: bool = False, **arguments: Any) -> Any:  # noqa: ANN401 - JSON
         """The answer's JSON, None where there is none. Raises `ApiError`."""
+        used = self._tokens.get("access_token")
         response = self._send(method, path, anonymous, arguments)
-        if response.status_code == httpx.codes.UNAUTHORIZED and not anonymous and self._renew():
+        if response.status_code == httpx.codes.UNAUTHORIZED and not anonymous and self._renew(used):
             response = self._send(method, path, anonymous, arguments)
         if response.is_error:
             raise _error_of(response)
@@ -89,7 +75,7 @@ class Api:
         """Server-sent events of a POST, each as the JSON of its data."""
         self.call("GET", "/v1/auth/me")  # renews the token before the stream begins
         headers = {"authorization": f"Bearer {self._tokens['access_token']}", "accept": "text/event-stream"}
-        with self._http.stream("POST", path, json=body, headers=headers) as response:
+        with self._plain_errors(), self._http.stream("POST", path, json=body, headers=headers) as response:
             if response.is_error:
                 response.read()
                 raise _error_of(response)
@@ -101,21 +87,41 @@ class Api:
             if not self._tokens:
                 raise NotAuthenticated(f"You are not logged in at {self.url}. Run `biggraph login`.")
             headers["authorization"] = f"Bearer {self._tokens['access_token']}"
-        try:
+        with self._plain_errors():
             return self._http.request(method, path, headers=headers, **arguments)
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        try:
+            yield
         except httpx.ConnectError as error:
             raise ApiError(
                 f"Nothing answers at {self.url}. Start it with `biggraph up`, or set BIGGRAPH_URL.", code="no_server"
             ) from error
         except httpx.HTTPError as error:
-            raise ApiError(f"The connection to {self.url} broke: {error}.", code="connection_broken") from error
+            reason = str(error).rstrip(".") or type(error).__name__
+            raise ApiError(f"The connection to {self.url} broke: {reason}.", code="connection_broken") from error
 
-    def _renew(self) -> bool:
-        response = self._http.post("/v1/auth/refresh", json={"refresh_token": self._tokens["refresh_token"]})
-        if response.is_error:
-            return False
-        self._tokens = response.json()
-        save_tokens(self.url, self._tokens)
+    def _renew(self, used: str | None) -> bool:
+        """Whether there are newer tokens than the one that was refused.
+
+        One at a time: a refresh token serves once, and the service takes a second use for a theft and ends the login.
+        Whoever waited for the lock finds what the one before it has left.
+        """
+        with locked():
+            kept = load_tokens(self.url)
+            if not kept:
+                return False
+            if kept["access_token"] == used:
+                with self._plain_errors():
+                    response = self._http.post("/v1/auth/refresh", json={"refresh_token": kept["refresh_token"]})
+                if response.status_code == httpx.codes.UNAUTHORIZED:
+                    return False
+                if response.is_error:
+                    raise _error_of(response)
+                kept = response.json()
+                store_tokens(self.url, kept)
+            self._tokens = kept
         return True
 
 
