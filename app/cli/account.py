@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 from rich import print as show
+from rich.markup import escape
 
 from app.cli.client import open_api
 from app.cli.credentials import save_tokens
@@ -36,7 +37,7 @@ def register_account(email: Email, password: NewPassword, tenant: Annotated[str,
     with open_api() as api:
         body = {"email": email, "password": password, "tenant": tenant}
         save_tokens(api.url, api.call("POST", "/v1/auth/register", anonymous=True, json=body))
-        show(f"Made the tenant “{tenant}” at {api.url}; you own it.")
+        show(escape(f"Made the tenant “{tenant}” at {api.url}; you own it."))
 
 
 def logout() -> None:
@@ -50,4 +51,4 @@ def whoami() -> None:
     """Says who is logged in, and where."""
     with open_api() as api:
         me = api.call("GET", "/v1/auth/me")
-        show(f"{me['user']['email']}, {me['role']} of “{me['tenant']['name']}”, at {api.url}")
+        show(escape(f"{me['user']['email']}, {me['role']} of “{me['tenant']['name']}”, at {api.url}"))

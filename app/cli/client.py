@@ -1,6 +1,7 @@
 """The API over HTTP, with the tokens that `biggraph login` left."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -150,3 +151,8 @@ def find_knowledge_base(api: Api, name_or_id: str) -> dict[str, Any]:
     raise ApiError(
         f"There is no knowledge base “{name_or_id}”. `biggraph kb list` shows them.", code="knowledge_base_not_found"
     )
+
+
+def no_documents(kb: dict[str, Any]) -> str:
+    name = kb["name"]
+    return f"“{name}” holds no documents yet. `biggraph upload PATH --kb {shlex.quote(name)}` adds some."

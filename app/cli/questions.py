@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
-from app.cli.client import Api, find_knowledge_base, open_api
+from app.cli.client import Api, find_knowledge_base, no_documents, open_api
 
 console = Console()
 KbNames = Annotated[list[str] | None, typer.Option("--kb", help="Name or id; may be repeated. Default: all.")]
@@ -21,6 +22,17 @@ def _ids(api: Api, names: list[str] | None) -> list[str]:
     return [find_knowledge_base(api, name)["id"] for name in names or []]
 
 
+def _without_documents(api: Api, kb_ids: list[str]) -> str | None:
+    """What to say where nothing can be found, because no document is there; None where one is."""
+    asked = kb_ids or [kb["id"] for kb in api.pages("/v1/knowledge-bases")]
+    kb: dict[str, Any] | None = None
+    for kb_id in asked:
+        kb = api.call("GET", f"/v1/knowledge-bases/{kb_id}")
+        if kb is not None and kb["document_count"]:
+            return None
+    return no_documents(kb) if kb else "There is no knowledge base yet. `biggraph kb create NAME` makes one."
+
+
 def search(query: str, kb: KbNames = None, top_k: int = 5, mode: str = "hybrid") -> None:
     """Finds passages."""
     with open_api() as api:
@@ -28,7 +40,7 @@ def search(query: str, kb: KbNames = None, top_k: int = 5, mode: str = "hybrid")
         found = api.call("POST", "/v1/retrieve", json=body)
     for number, hit in enumerate(found["hits"], 1):
         scores = ", ".join(f"{name} {value:.3f}" for name, value in hit["scores"].items() if value is not None)
-        console.print(f"[bold]{number}. {_place(hit)}[/bold]  [dim]{scores}[/dim]", highlight=False)
+        console.print(f"[bold]{number}. {escape(_place(hit))}[/bold]  [dim]{scores}[/dim]", highlight=False)
         console.print(f"{hit['text'][:400]}\n", highlight=False, markup=False)
     if found["degraded"]:
         console.print(f"[yellow]Without: {', '.join(map(str, found['degraded']))}[/yellow]")
@@ -38,8 +50,10 @@ def search(query: str, kb: KbNames = None, top_k: int = 5, mode: str = "hybrid")
 def ask(question: str, kb: KbNames = None) -> None:
     """Asks one question and shows the answer with its sources."""
     with open_api() as api:
-        answer = api.call("POST", "/v1/ask", json={"question": question, "knowledge_base_ids": _ids(api, kb)})
-    console.print(answer["answer"], highlight=False, markup=False)
+        kb_ids = _ids(api, kb)
+        answer = api.call("POST", "/v1/ask", json={"question": question, "knowledge_base_ids": kb_ids})
+        missing = _without_documents(api, kb_ids) if answer["notice"] == "not_found" else None
+    console.print(missing or answer["answer"], highlight=False, markup=False)
     _show_citations(answer["citations"])
 
 
@@ -56,7 +70,7 @@ def chat(kb: KbNames = None) -> None:
                     elif event["type"] == "citation":
                         citations.append(event)
                     elif event["type"] == "error":
-                        console.print(f"[red]{event['detail']}[/red]")
+                        console.print(f"[red]{escape(event['detail'])}[/red]")
             console.print()
             _show_citations(citations)
 
@@ -70,4 +84,4 @@ def _place(source: dict[str, Any]) -> str:
 def _show_citations(citations: list[dict[str, Any]]) -> None:
     places = {citation["number"]: _place(citation) for citation in citations}  # one passage may be quoted twice
     for number, place in places.items():
-        console.print(f"[dim]\\[{number}] {place}[/dim]", highlight=False)
+        console.print(f"[dim]\\[{number}] {escape(place)}[/dim]", highlight=False)

@@ -1,7 +1,7 @@
 """The command as a person runs it, against the platform behind a real port, with credentials in a folder of its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.cli.main import run
+from app.core.ids import new_id
 from tests.conftest import Person
 
 
@@ -72,8 +73,8 @@ async def logged_in(terminal: Terminal, owner: Person) -> Terminal:
 
 
 @pytest.fixture
-def new_name() -> Callable[[], str]:
-    """A name for a knowledge base that no other test uses."""
-    from app.core.ids import new_id
-
-    return lambda: f"kb {new_id()}"
+async def knowledge_base(logged_in: Terminal) -> str:
+    """The name of one that is empty."""
+    name = f"kb [{new_id()}]"
+    assert (await logged_in.run("kb", "create", name)).code == 0
+    return name

@@ -1,0 +1,100 @@
+"""Uploading, and what is told of documents."""
+
+import threading
+from pathlib import Path
+
+import httpx
+import pymupdf
+import pytest
+from sqlalchemy import text
+
+from app.cli.client import Api
+from app.cli.credentials import save_tokens
+from app.cli.documents import _upload_all
+from app.ports.parts import Parts
+from tests.cli.conftest import Terminal
+from tests.conftest import Person
+
+
+async def test_tells_what_was_there_already(logged_in: Terminal, knowledge_base: str, tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "[one].txt").write_text("The first paper.")
+    (folder / ".hidden").write_text("Not this.")
+    first = await logged_in.run("upload", str(folder), "--kb", knowledge_base)
+    assert (first.code, "1 ready, 0 failed." in first.out) == (0, True), first
+    (folder / "二.txt").write_text("第二篇文章。")
+    (folder / "three.bin").write_bytes(b"\x7fELF" + bytes(range(256)) * 9)
+    second = await logged_in.run("upload", str(folder), "--kb", knowledge_base)
+    assert second.code == 1
+    assert "1 ready, 1 there already, 1 failed." in second.out
+    assert "three.bin: This type of file is not supported" in second.out
+    told = await logged_in.run("status", "--kb", knowledge_base)
+    assert all(name in told.out for name in ("[one].txt", "二.txt", "ready"))
+
+
+async def test_a_folder_without_files_is_an_error(logged_in: Terminal, knowledge_base: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    said = await logged_in.run("upload", str(tmp_path / "empty"), "--kb", knowledge_base)
+    assert said.code == 1
+    assert said.error.startswith("nothing_to_upload: There is no file in")
+
+
+@pytest.mark.parametrize(("given", "code"), [([], 1), (["--password", "wrong"], 1), (["--password", "开门 1"], 0)])
+async def test_a_password_opens_what_is_protected(
+    logged_in: Terminal, knowledge_base: str, tmp_path: Path, given: list[str], code: int
+) -> None:
+    with pymupdf.open() as document:
+        document.new_page().insert_text((72, 72), "A secret page.")
+        method = pymupdf.PDF_ENCRYPT_AES_256  # type: ignore[attr-defined]  # a constant without a type
+        document.save(tmp_path / "secret.pdf", encryption=method, owner_pw="owner", user_pw="开门 1")
+    (tmp_path / "plain.txt").write_text("No password needed.")
+    files = [str(tmp_path / name) for name in ("secret.pdf", "plain.txt")]
+    said = await logged_in.run("upload", *files, "--kb", knowledge_base, *given)
+    assert said.code == code, said
+    assert f"{2 - code} ready, {code} failed." in said.out
+
+
+def test_files_are_counted_as_they_are_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    save_tokens("http://test", {"access_token": "a", "refresh_token": "r"})
+    files = [tmp_path / name for name in ("slow.txt", "quick.txt")]
+    for file in files:
+        file.write_text(file.name)
+    quick_is_known = threading.Event()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if b"slow.txt" in request.read():
+            quick_is_known.wait(10)
+        return httpx.Response(202, json={"operation": None, "outcome": "created"})
+
+    api = Api("http://test", transport=httpx.MockTransport(answer))
+    order = []
+    for outcome in _upload_all(api, "kb", files, 2, None):
+        order.append(outcome.path.name)
+        quick_is_known.set()
+    api.close()
+    assert order == ["quick.txt", "slow.txt"]
+
+
+async def test_status_tells_the_stage_of_what_runs(
+    logged_in: Terminal, knowledge_base: str, tmp_path: Path, parts: Parts, owner: Person
+) -> None:
+    (tmp_path / "long.txt").write_text("A long story.")
+    assert (await logged_in.run("upload", str(tmp_path / "long.txt"), "--kb", knowledge_base)).code == 0
+    listed = (await owner.client.get("/v1/knowledge-bases", params={"limit": 200})).json()["items"]
+    running = text(
+        "update operations set state = 'running', stage = 'embed', percent = 40, due_at = now() + interval '1 hour'"
+        " where knowledge_base_id = :id"
+    )
+    async with parts.database.system() as session:
+        await session.execute(running, {"id": next(item["id"] for item in listed if item["name"] == knowledge_base)})
+    told = await logged_in.run("status", "--kb", knowledge_base)
+    assert "embed, 40 %" in told.out
+
+
+async def test_without_documents_says_so(logged_in: Terminal, knowledge_base: str) -> None:
+    for command in (["status"], ["ask", "How high is the lighthouse?"]):
+        said = await logged_in.run(*command, "--kb", knowledge_base)
+        assert said.code == 0, said
+        assert f"“{knowledge_base}” holds no documents yet. `biggraph upload PATH --kb '{knowledge_base}'`" in said.out
