@@ -51,6 +51,15 @@ class NotFound(BigGraphError):
     status = 404
 
 
+class KnowledgeBaseNotFound(NotFound):
+    code = "knowledge_base_not_found"
+
+    def __init__(self, kb_id: object) -> None:
+        super().__init__(
+            f"There is no knowledge base {kb_id}. GET /v1/knowledge-bases, or `biggraph kb list`, lists what there is."
+        )
+
+
 class Conflict(BigGraphError):
     code = "conflict"
     status = 409

@@ -1,7 +1,8 @@
 """Errors as RFC 9457 problem details, and the request id that ties an answer to its log lines."""
 
 import errno
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -22,6 +23,9 @@ log = structlog.get_logger()
 
 MEDIA_TYPE = "application/problem+json"
 REQUEST_ID_HEADER = "x-request-id"
+PLACES = ("body", "query", "path", "header", "cookie")
+"""What FastAPI puts before the name of a field. A form that is read by hand has none: it is the body."""
+_SUBJECT = re.compile(r"\w+ (?=should )")
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -78,11 +82,30 @@ async def _on_validation(request: Request, error: Exception) -> Response:
         {"location": encodable(".".join(map(str, item["loc"]))), "message": encodable(item["msg"])}
         for item in error.errors()
     ]
-    first = errors[0]
-    detail = f"{first['location']}: {first['message']}."
+    detail = _advice(error.errors()[0])
     if len(errors) > 1:
         detail += f" And {len(errors) - 1} more: see `errors`."
     return _render(request, 422, "validation_failed", detail, data={"errors": errors})
+
+
+def _advice(item: Mapping[str, Any]) -> str:
+    """Pydantic's message as a sentence about the field: “String should have …” becomes “`query` should have …”.
+
+    What a caller meets most is put in our words; every other message keeps Pydantic's behind the field's name.
+    """
+    where, *path = [str(part) for part in item["loc"]] or ["body"]
+    if where not in PLACES:
+        where, path = "body", [where, *path]
+    kind, message = item["type"], str(item["msg"]).removeprefix("Value error, ").rstrip(".")
+    if kind == "json_invalid":
+        return f"The body is no valid JSON: {item['ctx']['error']}."
+    field = f"`{'.'.join(path)}` in the {where}" if path else f"The {where}"
+    if kind == "missing":
+        return f"{field} is missing."
+    if kind == "extra_forbidden":
+        return f"{field} is not known here: leave it out, or see /docs for its name."
+    subject = None if kind == "value_error" else _SUBJECT.match(message)  # those sentences are our own
+    return f"{field} {message[subject.end() :]}." if subject else f"{field}: {message}."
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

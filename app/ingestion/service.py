@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from uuid import UUID
 
 from app.core.database import ReadSession, WriteSession
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict, KnowledgeBaseNotFound, NotFound
 from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
 from app.ingestion import repository
@@ -38,7 +38,7 @@ async def _require_known(session: ReadSession, where: OperationFilter) -> None:
         raise NotFound(f"There is no document {where.document_id}.", code="document_not_found")
     kb_id = where.knowledge_base_id
     if kb_id is not None and not await repository.knows_knowledge_base(session, kb_id):
-        raise NotFound(f"There is no knowledge base {kb_id}.", code="knowledge_base_not_found")
+        raise KnowledgeBaseNotFound(kb_id)
 
 
 async def follow(

@@ -6,7 +6,7 @@ from sqlalchemy import func
 from sqlalchemy.exc import IntegrityError
 
 from app.core.database import ReadSession, WriteSession
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict, KnowledgeBaseNotFound
 from app.core.ids import new_id
 from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
@@ -32,10 +32,10 @@ async def create(session: WriteSession, scope: TenantScope, body: KnowledgeBaseI
 
 
 async def get(session: ReadSession, kb_id: UUID, *, lock: bool = False) -> KnowledgeBase:
-    """A live knowledge base; `lock` keeps it alive until the transaction ends. Raises `NotFound`."""
+    """A live knowledge base; `lock` keeps it alive until the transaction ends. Raises `KnowledgeBaseNotFound`."""
     kb = await repository.find(session, kb_id, lock=lock)
     if kb is None:
-        raise not_found(kb_id)
+        raise KnowledgeBaseNotFound(kb_id)
     return kb
 
 
@@ -50,7 +50,7 @@ async def list_page(session: ReadSession, request: PageRequest) -> list[Knowledg
 async def change(session: WriteSession, kb_id: UUID, body: KnowledgeBasePatch) -> KnowledgeBase:
     kb = await repository.find_for_update(session, kb_id)
     if kb is None:
-        raise not_found(kb_id)
+        raise KnowledgeBaseNotFound(kb_id)
     if body.name is not None:
         kb.name = body.name
     if body.description is not None:
@@ -65,13 +65,9 @@ async def delete(session: WriteSession, scope: TenantScope, parts: Parts, kb_id:
     """Tombstones the knowledge base: its documents are gone at once, what they left in the stores is purged later."""
     kb = await repository.find_for_update(session, kb_id)
     if kb is None:
-        raise not_found(kb_id)
+        raise KnowledgeBaseNotFound(kb_id)
     kb.deleted_at = func.now()
     parts.ledger.enqueue(session, scope, OperationKind.PURGE, knowledge_base_id=kb_id)
-
-
-def not_found(kb_id: UUID) -> NotFound:
-    return NotFound(f"There is no knowledge base {kb_id}.", code="knowledge_base_not_found")
 
 
 async def _flush(session: WriteSession, kb: KnowledgeBase) -> None:

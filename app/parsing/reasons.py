@@ -4,7 +4,7 @@ from app.core.errors import ParseFailed
 
 REASONS: dict[str, str] = {
     "empty_file": "The file is empty. Upload a file that has content.",
-    "unsupported_type": "This type of file is not supported. See the list of supported formats.",
+    "unsupported_type": "This type of file is not supported. The README lists under “Formats” what is.",
     "encrypted": "The file is protected by a password. Upload it again with its password, or without the protection.",
     "damaged": "The file is damaged or was cut off. Open it in its own program, save it again and upload that.",
     "no_text_layer": "The file holds images in which no text was recognised. Upload a sharper scan, or one with text.",

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from app.chunking.chunk import ChunkKind
-from app.core.errors import NotFound
+from app.core.errors import KnowledgeBaseNotFound, NotFound
 from app.core.scope import TenantScope
 from app.parsing.document import BoundingBox
 from app.ports.indexes import IndexFilter
@@ -113,6 +113,8 @@ def settings_for(request: RetrieveRequest, stored: Iterable[Mapping[str, Any] | 
 
 def _require(kind: str, asked: Iterable[UUID], known: Iterable[UUID]) -> None:
     missing = sorted(set(asked).difference(known))
+    if missing and kind == "knowledge base":
+        raise KnowledgeBaseNotFound(missing[0])
     if missing:
         raise NotFound(f"There is no {kind} {missing[0]}.", code=f"{kind.replace(' ', '_')}_not_found")
 

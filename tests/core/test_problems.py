@@ -1,0 +1,61 @@
+"""What a refused request is told: which field, where, and what to do."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Person
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ({"query": ""}, "`query` in the body should have at least 1 character."),
+        ({}, "`query` in the body is missing."),
+        ({"query": "a", "top_k": 0}, "`top_k` in the body should be greater than or equal to 1."),
+        ({"query": "a", "topk": 3}, "`topk` in the body is not known here: leave it out, or see /docs for its name."),
+        ({"query": "a", "fusion": {"method": 1}}, "`fusion.method` in the body should be "),
+        ([], "The body should be "),
+        ({"query": "", "top_k": 0}, "And 1 more: see `errors`."),
+    ],
+    ids=str,
+)
+async def test_a_bad_body_names_the_field(owner: Person, body: Any, detail: str) -> None:
+    answer = await owner.client.post("/v1/retrieve", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "validation_failed")
+    assert detail in answer.json()["detail"]
+    assert answer.json()["errors"]
+
+
+async def test_what_is_no_json_is_said_to_be_none(owner: Person) -> None:
+    answer = await owner.client.post("/v1/retrieve", content=b"{", headers={"content-type": "application/json"})
+    assert answer.json()["detail"].startswith("The body is no valid JSON: ")
+
+
+async def test_fields_outside_of_the_body_are_told_from_it(owner: Person) -> None:
+    limit = await owner.client.get("/v1/knowledge-bases", params={"limit": 9999})
+    assert limit.json()["detail"].startswith("`limit` in the query should be less than or equal to ")
+    path = await owner.client.get("/v1/knowledge-bases/7")
+    assert path.json()["detail"].startswith("`kb_id` in the path should be a valid UUID")
+
+
+async def test_fields_of_an_upload_are_of_the_body(owner: Person) -> None:
+    kb = (await owner.client.post("/v1/knowledge-bases", json={"name": "Problems"})).json()
+    documents = f"/v1/knowledge-bases/{kb['id']}/documents"
+    form = {"name": "a/b.txt"}
+    named = await owner.client.post(documents, files={"file": ("a.txt", b"text")}, data=form)
+    assert named.json()["detail"].startswith("`name` in the body: a document's name holds no path: leave out")
+    broken = await owner.client.post(documents, content=b"{", headers={"content-type": "application/json"})
+    assert broken.json()["detail"].startswith("The body is no valid JSON: ")
+
+
+async def test_an_unknown_knowledge_base_says_how_to_list_them(owner: Person) -> None:
+    unknown = "0190b3c0-0000-7000-8000-000000000000"
+    answers = (
+        await owner.client.get(f"/v1/knowledge-bases/{unknown}"),
+        await owner.client.get("/v1/operations", params={"knowledge_base_id": unknown}),
+        await owner.client.post("/v1/retrieve", json={"query": "a", "knowledge_base_ids": [unknown]}),
+    )
+    for answer in answers:
+        assert (answer.status_code, answer.json()["code"]) == (404, "knowledge_base_not_found")
+        assert "GET /v1/knowledge-bases" in answer.json()["detail"]
