@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from fastapi_offline import FastAPIOffline
 
 from app.chats.router import router as chats
 from app.chunks.router import PREVIEWS
@@ -45,7 +46,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             yield
             app.state.ready = False
 
-    app = FastAPI(
+    app = FastAPIOffline(  # the docs page without the network
+        redoc_url=None,
+        static_url="/docs/static",
         title="BigGraph",
         version="0.1.0",
         summary="Multi-tenant knowledge bases: documents in, cited answers out.",

@@ -86,7 +86,9 @@ class Drafter:
             if made is not None:
                 start = self.starts[index]
                 span = (start, start + len(element.text))
-                yield Piece(ChunkKind.TABLE_SUMMARY, *span, made.tokens, element.page, element.bbox, made.text, alone=True)
+                yield Piece(
+                    ChunkKind.TABLE_SUMMARY, *span, made.tokens, element.page, element.bbox, made.text, alone=True
+                )
 
     def _caption_index(self, before: int | None, table_index: int) -> int | None:
         return before if before is not None and self._is_caption(before, table_index) else None

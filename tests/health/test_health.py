@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import httpx
@@ -49,7 +50,16 @@ async def test_the_root_leads_to_the_documentation(anonymous: httpx.AsyncClient)
     answer = await anonymous.get("/")
     assert answer.is_redirect
     assert answer.headers["location"] == "/docs"
-    assert (await anonymous.get("/docs")).status_code == 200
+
+
+async def test_the_documentation_needs_no_internet(anonymous: httpx.AsyncClient) -> None:
+    page = await anonymous.get("/docs")
+    assert page.status_code == 200
+    wanted = re.findall(r"""(?:src|href|url)(?:=|: )["']([^"']+)""", page.text)
+    assert len(wanted) > 3
+    for address in wanted:
+        assert address.startswith("/"), address
+        assert (await anonymous.get(address)).status_code == 200, address
 
 
 async def test_ready(anonymous: httpx.AsyncClient) -> None:
