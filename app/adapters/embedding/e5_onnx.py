@@ -108,6 +108,8 @@ def open_session(folder: Path, threads: int) -> InferenceSession:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors
+    # An arena would keep for good what the longest text needed, and is no faster here.
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     # What can be fused is fused already, and the extended level would fuse sums into a slower normalisation.
     options.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_BASIC
     # Threads spin while a text is computed and stop after it, so that they take no core from the rest.

@@ -1,8 +1,10 @@
 """multilingual-e5-small in this process (Wang 2024, https://arxiv.org/abs/2402.05672)."""
 
 import asyncio
+import ctypes
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +17,10 @@ from app.ports.vector_index import Vectors, VectorSpace
 
 _BATCH = 4
 """Texts a run, of one length. More are slower: their activations leave the processor's caches."""
+
+
+_IDLE_SECONDS = 5.0
+"""After which what passages needed is given back to the system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,7 @@ class LocalEmbedder:
         self._threads = threads
         self.tokens = E5Tokens(folder)
         self._running: _Running | None = None
+        self._idle: asyncio.TimerHandle | None = None
 
     async def open(self) -> None:
         """May be called again. Raises `EngineUnavailable` where the model can't be read or converted."""
@@ -58,6 +65,8 @@ class LocalEmbedder:
     async def close(self) -> None:
         """May be called again. Calls that wait end with `EngineUnavailable`."""
         running, self._running = self._running, None
+        if self._idle is not None:
+            self._idle.cancel()
         if running is not None:
             for executor in (running.passages, running.queries):
                 await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
@@ -93,7 +102,17 @@ class LocalEmbedder:
         finally:
             for _, call in calls:
                 call.cancel()
+            self._tidy_when_idle()
         return result
+
+    def _tidy_when_idle(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+        self._idle = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._tidy)
+
+    def _tidy(self) -> None:
+        if self._running is not None:
+            self._running.queries.submit(_give_memory_back)
 
     def _inputs(self, kind: Kind, texts: Sequence[str]) -> list[ModelInput]:
         return [self.tokens.model_input(kind, text) for text in texts]
@@ -112,6 +131,12 @@ class LocalEmbedder:
         if self._running is None:
             raise _closed()
         return self._running
+
+
+def _give_memory_back() -> None:
+    """The C library keeps what was freed, 150 MB after long texts, for the next time; glibc can be told not to."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _closed() -> EngineUnavailable:
