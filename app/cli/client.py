@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from app.cli.credentials import load_tokens, locked, store_tokens
+from app.cli.invocation import invocation
 from app.core.errors import BigGraphError, NotAuthenticated
 from app.core.settings import Settings
 
@@ -86,7 +87,7 @@ class Api:
         headers = {}
         if not anonymous:
             if not self._tokens:
-                raise NotAuthenticated(f"You are not logged in at {self.url}. Run `biggraph login`.")
+                raise NotAuthenticated(f"You are not logged in at {self.url}. Run `{invocation()} login`.")
             headers["authorization"] = f"Bearer {self._tokens['access_token']}"
         with self._plain_errors():
             return self._http.request(method, path, headers=headers, **arguments)
@@ -97,7 +98,8 @@ class Api:
             yield
         except httpx.ConnectError as error:
             raise ApiError(
-                f"Nothing answers at {self.url}. Start it with `biggraph up`, or set BIGGRAPH_URL.", code="no_server"
+                f"Nothing answers at {self.url}. Start it with `{invocation()} up`, or set BIGGRAPH_URL.",
+                code="no_server",
             ) from error
         except httpx.HTTPError as error:
             reason = str(error).rstrip(".") or type(error).__name__
@@ -149,10 +151,11 @@ def find_knowledge_base(api: Api, name_or_id: str) -> dict[str, Any]:
         if name_or_id in (kb["id"], kb["name"]):
             return kb
     raise ApiError(
-        f"There is no knowledge base “{name_or_id}”. `biggraph kb list` shows them.", code="knowledge_base_not_found"
+        f"There is no knowledge base “{name_or_id}”. `{invocation()} kb list` shows them.",
+        code="knowledge_base_not_found",
     )
 
 
 def no_documents(kb: dict[str, Any]) -> str:
     name = kb["name"]
-    return f"“{name}” holds no documents yet. `biggraph upload PATH --kb {shlex.quote(name)}` adds some."
+    return f"“{name}” holds no documents yet. `{invocation()} upload PATH --kb {shlex.quote(name)}` adds some."

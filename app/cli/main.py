@@ -44,12 +44,12 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BigGraphError as error:
-        errors.print(f"[red]{error.error_code}[/red]: {escape(error.detail)}", highlight=False)
+        errors.print(f"[red]{error.error_code}[/red]: {escape(error.detail)}", highlight=False, soft_wrap=True)
         return 1
     except ValidationError as error:
         for problem in error.errors():
             name = ".".join(str(part) for part in problem["loc"])
-            errors.print(f"[red]bad setting[/red] {name}: {escape(problem['msg'])}", highlight=False)
+            errors.print(f"[red]bad setting[/red] {name}: {escape(problem['msg'])}", highlight=False, soft_wrap=True)
         return 1
     except KeyboardInterrupt:
         return 130

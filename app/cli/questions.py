@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.cli.client import Api, find_knowledge_base, no_documents, open_api
+from app.cli.invocation import invocation
 
 console = Console()
 KbNames = Annotated[list[str] | None, typer.Option("--kb", help="Name or id; may be repeated. Default: all.")]
@@ -30,7 +31,7 @@ def _without_documents(api: Api, kb_ids: list[str]) -> str | None:
         kb = api.call("GET", f"/v1/knowledge-bases/{kb_id}")
         if kb is not None and kb["document_count"]:
             return None
-    return no_documents(kb) if kb else "There is no knowledge base yet. `biggraph kb create NAME` makes one."
+    return no_documents(kb) if kb else f"There is no knowledge base yet. `{invocation()} kb create NAME` makes one."
 
 
 def search(query: str, kb: KbNames = None, top_k: int = 5, mode: str = "hybrid") -> None:

@@ -62,6 +62,7 @@ def terminal(
     monkeypatch.setenv("BIGGRAPH_URL", address)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("sys.argv", ["biggraph"])
     return Terminal(capsys)
 
 

@@ -83,13 +83,15 @@ async def test_status_tells_the_stage_of_what_runs(
     (tmp_path / "long.txt").write_text("A long story.")
     assert (await logged_in.run("upload", str(tmp_path / "long.txt"), "--kb", knowledge_base)).code == 0
     listed = (await owner.client.get("/v1/knowledge-bases", params={"limit": 200})).json()["items"]
-    running = text(
-        "update operations set state = 'running', stage = 'embed', percent = 40, due_at = now() + interval '1 hour'"
-        " where knowledge_base_id = :id"
-    )
+    kb_id = next(item["id"] for item in listed if item["name"] == knowledge_base)
+    change = text("update operations set state = :state, stage = 'embed', percent = 40 where knowledge_base_id = :id")
+    lease = text("update operations set due_at = now() + interval '1 hour' where knowledge_base_id = :id")
     async with parts.database.system() as session:
-        await session.execute(running, {"id": next(item["id"] for item in listed if item["name"] == knowledge_base)})
+        await session.execute(lease, {"id": kb_id})
+        await session.execute(change, {"id": kb_id, "state": "running"})
     told = await logged_in.run("status", "--kb", knowledge_base)
+    async with parts.database.system() as session:  # nobody would ever end it
+        await session.execute(change, {"id": kb_id, "state": "succeeded"})
     assert "embed, 40 %" in told.out
 
 
