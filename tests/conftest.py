@@ -41,7 +41,14 @@ class Person:
 async def platform() -> AsyncIterator[FastAPI]:
     """The application with embedded engines and its worker, in a folder of its own that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="bg-") as folder:
-        settings = Settings(_env_file=None, data_dir=Path(folder), port=0, sweep_seconds=1.0, log_level="WARNING")
+        settings = Settings(
+            _env_file=None,
+            data_dir=Path(folder),
+            port=0,
+            sweep_seconds=1.0,
+            log_level="WARNING",
+            access_token_minutes=240,  # people of this session stay logged in on a slow machine
+        )
         app = create_app(settings)
         async with app.router.lifespan_context(app):
             yield app

@@ -126,7 +126,9 @@ def test_places_are_those_of_the_page_as_shown(parse: Parse, rotation: int) -> N
 
 def test_a_file_without_text_says_so(parse: Parse) -> None:
     def image(page: pymupdf.Page, _: int) -> None:
-        page.insert_image(page.rect, pixmap=pymupdf.Pixmap(pymupdf.csGRAY, pymupdf.IRect(0, 0, 20, 20), False))
+        blank = pymupdf.Pixmap(pymupdf.csGRAY, pymupdf.IRect(0, 0, 20, 20), False)
+        blank.clear_with(255)  # its memory is not empty by itself
+        page.insert_image(page.rect, pixmap=blank)
 
     for pages, reason in (((image,), "no_text_layer"), ((texts(),), "no_text")):
         with pytest.raises(ParseFailed) as failed:
