@@ -14,14 +14,14 @@ from tests.identity.conftest import column
 GOOD: dict[str, Any] = {"email": "fresh@example.com", "password": "一匹正确的马 battery", "tenant": "知识库公司"}
 
 
-async def test_answers_with_tokens_that_work(anonymous: httpx.AsyncClient) -> None:
+async def test_answers_with_tokens_that_work(anonymous: httpx.AsyncClient, parts: Parts) -> None:
     answer = await anonymous.post("/v1/auth/register", json={**GOOD, "email": "  Li.Wei@Example.COM "})
     assert answer.status_code == 201
     assert answer.headers["cache-control"] == "no-store"
     tokens = answer.json()
     assert set(tokens) == {"access_token", "token_type", "expires_in", "refresh_token"}
     assert tokens["token_type"] == "bearer"
-    assert tokens["expires_in"] == 15 * 60
+    assert tokens["expires_in"] == parts.settings.access_token_minutes * 60
     me = await anonymous.get("/v1/auth/me", headers={"authorization": f"Bearer {tokens['access_token']}"})
     assert me.json()["user"]["email"] == "li.wei@example.com"
     assert me.json()["tenant"]["name"] == "知识库公司"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -38,20 +39,28 @@ def documents(result: RetrievalResult) -> set[UUID]:
     return {hit.document_id for hit in result.hits}
 
 
+_counting: ContextVar[bool] = ContextVar("counting", default=False)
+
+
 @contextmanager
 def counted_statements(parts: Parts) -> Iterator[list[str]]:
-    """Statements sent to Postgres, without those that confine a transaction to its tenant."""
+    """Statements that this task and its own send to Postgres, without those that confine a transaction to its tenant.
+
+    Workers and the sweeper send theirs meanwhile, in tasks that know nothing of this.
+    """
     sent: list[str] = []
 
     def note(_connection: object, _cursor: object, statement: str, *_more: object) -> None:
-        if "set_config" not in statement:
+        if _counting.get() and "set_config" not in statement:
             sent.append(statement)
 
     engine = parts.database.engine.sync_engine
     event.listen(engine, "before_cursor_execute", note)
+    counting = _counting.set(True)
     try:
         yield sent
     finally:
+        _counting.reset(counting)
         event.remove(engine, "before_cursor_execute", note)
 
 
