@@ -172,7 +172,7 @@ async def test_raw_sql_reads_changes_and_deletes_nothing_of_others(
             table: await session.scalar(text(f"select count(*) from {table}"))  # noqa: S608
             for table in tenant_tables
         }
-    assert theirs["knowledge_bases"] == theirs["memberships"] == 1
+    assert min(theirs["knowledge_bases"], theirs["memberships"]) >= 1, "there is nothing to be seen by others"
     async with parts.database.write(scope_of(owner)) as session:
         for table in tenant_tables:
             for statement in (
