@@ -12,16 +12,12 @@ Whoever locks a document and an operation on it locks the document first, so tha
 """
 
 import random
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 import structlog
 from sqlalchemy import ColumnElement, func, select, update
-from sqlalchemy.dialects.postgresql import Insert, insert
 
 from app.core.database import Database, WriteSession
 from app.core.errors import Cancelled, Conflict, LeaseLost, NotFound
@@ -29,9 +25,6 @@ from app.core.ids import new_id
 from app.core.outbox import Outbox
 from app.core.scope import PrincipalKind, Role, TenantScope
 from app.models.operation import FENCING, Operation, OperationKind, OperationStage, OperationState
-
-if TYPE_CHECKING:
-    from app.core.stages import StageRun
 
 log = structlog.get_logger()
 
@@ -230,15 +223,11 @@ class Ledger:
         )
         return held
 
-    async def record(
-        self, session: WriteSession, lease: Lease, runs: Sequence["StageRun"], *, stage: str | None, percent: int
-    ) -> None:
-        """Writes how the attempt's stages stand, where the whole is, and renews the lease."""
+    async def advance(self, session: WriteSession, lease: Lease, *, stage: str | None, percent: int) -> None:
+        """Writes where the attempt is, and renews the lease."""
         operation = await self.hold(session, lease)
         operation.stage, operation.percent = stage, percent
         operation.due_at = func.now() + self._lease
-        if runs:
-            await session.execute(_upsert(lease, runs))
 
     async def succeed(self, session: WriteSession, lease: Lease, counts: dict[str, int]) -> None:
         """Ends the operation well, in the caller's transaction: the one that makes its result visible."""
@@ -319,30 +308,6 @@ class Ledger:
             await session.execute(update(Operation).where(running).values(due_at=func.now() - NUDGE_AFTER))
             waiting = (Operation.state == OperationState.QUEUED) & (Operation.due_at <= func.now())
             await session.execute(update(Operation).where(waiting).values(due_at=func.now() - 2 * NUDGE_AFTER))
-
-
-def _upsert(lease: Lease, runs: Sequence["StageRun"]) -> Insert:
-    """Stages as rows. What has passed since is subtracted from the database's clock: those of workers may differ."""
-    now = time.monotonic()
-    rows = [
-        {
-            "id": run.id,
-            "tenant_id": lease.tenant_id,
-            "operation_id": lease.operation_id,
-            "attempt": lease.attempt,
-            "stage": run.stage,
-            "done": run.done,
-            "total": run.total,
-            "started_at": func.clock_timestamp() - timedelta(seconds=now - run.begun),
-            "finished_at": None if run.ended is None else func.clock_timestamp() - timedelta(seconds=now - run.ended),
-        }
-        for run in runs
-    ]
-    new = insert(OperationStage).values(rows)
-    return new.on_conflict_do_update(
-        index_elements=[OperationStage.id],
-        set_={"done": new.excluded.done, "total": new.excluded.total, "finished_at": new.excluded.finished_at},
-    )
 
 
 def _due() -> ColumnElement[bool]:

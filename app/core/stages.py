@@ -7,16 +7,21 @@ one, by a recorder once a second.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import UUID
+
+from sqlalchemy import func
+from sqlalchemy.dialects.postgresql import Insert, insert
 
 from app.core.database import Database, WriteSession
 from app.core.errors import BigGraphError
 from app.core.ids import new_id
 from app.core.ledger import Lease, Ledger
+from app.models.operation import OperationStage
 
 RECORD_SECONDS = 1.0
 
@@ -115,7 +120,9 @@ class StageLog:
     async def _write(self, session: WriteSession) -> None:
         runs = [*self._unwritten, *([self._current] if self._current is not None else [])]
         stage = self._current.stage if self._current is not None else None
-        await self._ledger.record(session, self._lease, runs, stage=stage, percent=self._percent())
+        await self._ledger.advance(session, self._lease, stage=stage, percent=self._percent())
+        if runs:
+            await session.execute(_upsert(self._lease, runs))
 
     def _written(self) -> None:
         self._unwritten.clear()
@@ -127,3 +134,27 @@ class StageLog:
         begin, end = self._spans[self._current.stage]
         done, total = self._current.done, self._current.total
         return begin + (end - begin) * min(done, total) // total if total else begin
+
+
+def _upsert(lease: Lease, runs: Sequence[StageRun]) -> Insert:
+    """Stages as rows. What has passed since is subtracted from the database's clock: those of workers may differ."""
+    now = time.monotonic()
+    rows = [
+        {
+            "id": run.id,
+            "tenant_id": lease.tenant_id,
+            "operation_id": lease.operation_id,
+            "attempt": lease.attempt,
+            "stage": run.stage,
+            "done": run.done,
+            "total": run.total,
+            "started_at": func.clock_timestamp() - timedelta(seconds=now - run.begun),
+            "finished_at": None if run.ended is None else func.clock_timestamp() - timedelta(seconds=now - run.ended),
+        }
+        for run in runs
+    ]
+    new = insert(OperationStage).values(rows)
+    return new.on_conflict_do_update(
+        index_elements=[OperationStage.id],
+        set_={"done": new.excluded.done, "total": new.excluded.total, "finished_at": new.excluded.finished_at},
+    )

@@ -1,7 +1,6 @@
 """The ledger and the outbox on a real database and a real broker, with nobody who works."""
 
 import tempfile
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,7 +21,7 @@ from app.core.outbox import Outbox
 from app.core.schema import migrate
 from app.core.scope import Role, TenantScope
 from app.core.settings import Settings
-from app.core.stages import StageRun
+from app.core.stages import StageLog
 from app.models import Operation, OperationKind, OperationStage, OutboxMessage, OutboxState, Tenant
 
 
@@ -74,8 +73,8 @@ class Desk:
 
     async def enter(self, lease: Lease, stage: str) -> None:
         """As a worker that begins a stage."""
-        async with self.database.write(self.scope) as session:
-            await self.ledger.record(session, lease, [StageRun(stage, time.monotonic())], stage=stage, percent=0)
+        async with StageLog(self.database, self.ledger, lease, {stage: (0, 100)}).moving(stage):
+            pass
 
     async def operation(self, operation_id: UUID) -> Operation:
         async with self.database.read(self.scope) as session:
