@@ -80,8 +80,7 @@ async def _require_readable(session: ReadSession, parts: Parts, chunk: Chunk, te
             "This chunk is put together from others. Change the text of those that it holds, or disable it.",
             code="chunk_is_parent",
         )
-    generation = await repository.generation_of(session, chunk)
-    title = str(generation.settings.get("title") or "")
+    title = (await repository.generation_of(session, chunk)).title
     tokens = parts.embedder.tokens
     if fits(embedded_text(title, chunk.heading_path, text), tokens.max_tokens, tokens) is None:
         raise InvalidInput(

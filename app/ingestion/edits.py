@@ -76,7 +76,7 @@ async def _write(parts: Parts, lease: Lease, subject: Subject, chunks: Sequence[
 
 async def _made(parts: Parts, lease: Lease, subject: Subject, texts: Mapping[Chunk, str]) -> dict[UUID, NewText]:
     """The texts with their vectors, which are made where none is cached."""
-    title = title_of(subject)
+    title = subject.generation.title
     whole = {chunk.id: embedded_text(title, chunk.heading_path, text) for chunk, text in texts.items()}
     hashes = {chunk_id: text_hash(text) for chunk_id, text in whole.items()}
     async with parts.database.read(lease.scope) as session:
@@ -144,8 +144,3 @@ async def tidy_edits(parts: Parts, lease: Lease) -> None:
                 knowledge_base_id=lease.knowledge_base_id,
                 document_id=lease.document_id,
             )
-
-
-def title_of(subject: Subject) -> str:
-    """What the document is called in what is embedded of it."""
-    return str(subject.generation.settings.get("title") or "")

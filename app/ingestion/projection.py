@@ -57,7 +57,7 @@ async def write_terms(parts: Parts, scope: TenantScope, subject: Subject, batch:
 
 def text_of(subject: Subject, chunk: Chunk) -> str:
     """What is embedded and tokenized of a chunk. Its hash is `chunk.text_hash`."""
-    return embedded_text(str(subject.generation.settings.get("title") or ""), chunk.heading_path, chunk.text)
+    return embedded_text(subject.generation.title, chunk.heading_path, chunk.text)
 
 
 async def batches(parts: Parts, scope: TenantScope, subject: Subject) -> AsyncIterator[Batch]:

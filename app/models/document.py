@@ -95,6 +95,11 @@ class Generation(OfTenant, Base):
     activated_at: Mapped[datetime | None]
     purged_at: Mapped[datetime | None]
 
+    @property
+    def title(self) -> str:
+        """What the document is called in what is embedded of it; may be nothing."""
+        return str(self.settings.get("title") or "")
+
 
 class DeletionReceipt(HasId, OfTenant, Base):
     """Proof of a deletion: who asked, when everything was gone, and how much it was. Outlives the document."""
