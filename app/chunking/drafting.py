@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from app.chunking.chunk import ChunkKind, DraftChunk, context_line
 from app.chunking.options import ChunkingOptions
-from app.chunking.pieces import Piece, joined, page_starts, union
+from app.chunking.pieces import Piece, joined, page_starts
 from app.chunking.splitting import CODE_LEVELS, TEXT_LEVELS, Boundaries, Span, fits, split
 from app.chunking.table_summary import table_summary
 from app.chunking.tables import CAPTION_BYTES, TablePart, table_parts
 from app.core.errors import InvalidInput
-from app.parsing.document import Element, ElementKind, ParsedDocument, Table
+from app.parsing.document import BoundingBox, Element, ElementKind, ParsedDocument, Table
 from app.ports.embedder import TokenCounter
 
 LEAST_ROOM = 24
@@ -167,7 +167,7 @@ class Drafter:
             page=page,
             page_end=max(pages, default=None),
             page_starts=page_starts(pieces, [max(0, piece.start - start) for piece in pieces], page),
-            bbox=union([piece.bbox for piece in pieces if piece.bbox is not None and piece.page == page]),
+            bbox=BoundingBox.around([piece.bbox for piece in pieces if piece.bbox is not None and piece.page == page]),
             start=start,
             end=end,
             token_count=self.tokens.count(context_line(self._title, path) + text),
@@ -186,7 +186,7 @@ class Drafter:
             page=page,
             page_end=max(pages, default=None),
             page_starts=page_starts(pieces, begins, page),
-            bbox=union([piece.bbox for piece in pieces if piece.bbox is not None and piece.page == page]),
+            bbox=BoundingBox.around([piece.bbox for piece in pieces if piece.bbox is not None and piece.page == page]),
             start=min(piece.start for piece in pieces),
             end=max(piece.end for piece in pieces),
         )

@@ -57,14 +57,3 @@ def page_starts(pieces: Sequence[Piece], begins: Sequence[int], page: int | None
             starts.append((begin, piece.page))
             page = piece.page
     return tuple(starts)
-
-
-def union(boxes: Sequence[BoundingBox]) -> BoundingBox | None:
-    if not boxes:
-        return None
-    return BoundingBox(
-        left=min(box.left for box in boxes),
-        top=min(box.top for box in boxes),
-        right=max(box.right for box in boxes),
-        bottom=max(box.bottom for box in boxes),
-    )

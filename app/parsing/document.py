@@ -1,5 +1,6 @@
 """What every parser makes of a file: an ordered list of elements, each knowing where it came from. JSON both ways."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,6 +27,18 @@ class BoundingBox(BaseModel):
     top: float
     right: float
     bottom: float
+
+    @classmethod
+    def around(cls, boxes: Sequence["BoundingBox"]) -> "BoundingBox | None":
+        """The smallest box that holds them all; None for none."""
+        if not boxes:
+            return None
+        return cls(
+            left=min(box.left for box in boxes),
+            top=min(box.top for box in boxes),
+            right=max(box.right for box in boxes),
+            bottom=max(box.bottom for box in boxes),
+        )
 
 
 class Table(BaseModel):

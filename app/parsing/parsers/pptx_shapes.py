@@ -112,7 +112,8 @@ def shapes(tree: etree._Element, placement: Placement | None = None, depth: int 
             frame = first(node, "grpSpPr", "xfrm")
             members = list(shapes(node, placement.inside(frame), depth + 1))
             if members:
-                yield Shape(node, placement.box(frame) or _around(members), members=members)
+                boxes = [member.box for member in members if member.box is not None]
+                yield Shape(node, placement.box(frame) or BoundingBox.around(boxes), members=members)
         elif name in _READ:
             frame = first(node, "xfrm") if name == "graphicFrame" else first(node, "spPr", "xfrm")
             mark = _placeholder_mark(node)
@@ -142,15 +143,3 @@ def _described(node: etree._Element) -> etree._Element | None:
 def _placeholder_mark(node: etree._Element) -> etree._Element | None:
     head = next((child for child in children(node) if local_name(child).startswith("nv")), None)
     return first(head, "nvPr", "ph")
-
-
-def _around(members: list[Shape]) -> BoundingBox | None:
-    boxes = [member.box for member in members if member.box is not None]
-    if not boxes:
-        return None
-    return BoundingBox(
-        left=min(box.left for box in boxes),
-        top=min(box.top for box in boxes),
-        right=max(box.right for box in boxes),
-        bottom=max(box.bottom for box in boxes),
-    )
