@@ -25,6 +25,8 @@ _UPSIDE_DOWN = "180"
 _SURE = 0.9  # of the classifier, as RapidOCR itself wants it before it turns a line
 _STANDING = 1.5  # RapidOCR lays regions that are this much higher than wide on their side before it reads them
 _LONGEST_SIDE = 1664  # pixels that detection looks at: its time and memory grow with their square
+_SMALLEST_SIDE = 16  # pixels: one line of small type; specks, enlarged for recognition, read as letters
+_NOISE = 0.5  # confidence of letters seen in random pixels; RapidOCR itself drops the same by default
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,9 @@ class OcrLine:
 
 
 def recognise(picture: Picture) -> list[OcrLine]:
-    """All lines of text in the picture, in no order that means anything. Unsure ones are among them."""
+    """All lines of text in the picture, in no order that means anything. Unsure ones are among them, noise is not."""
+    if min(picture.shape[:2]) < _SMALLEST_SIDE:
+        return []
     engine = _engine()
     image = np.ascontiguousarray(picture[:, :, ::-1])  # it wants blue-green-red
     boxes = getattr(engine(image, use_det=True, use_cls=False, use_rec=False), "boxes", None)
@@ -51,7 +55,7 @@ def recognise(picture: Picture) -> list[OcrLine]:
     return [
         OcrLine(text.strip(), float(score), _as_read(box, upside_down=label == _UPSIDE_DOWN and sure >= _SURE))
         for box, (label, sure), text, score in found
-        if text.strip()
+        if text.strip() and score > _NOISE
     ]
 
 

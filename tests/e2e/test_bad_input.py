@@ -71,7 +71,9 @@ def zip_bomb() -> bytes:
 
 
 def png() -> bytes:
-    pixels: bytes = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 4, 4), False).tobytes("png")
+    picture = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 64, 64), False)
+    picture.clear_with(255)
+    pixels: bytes = picture.tobytes("png")
     return pixels
 
 

@@ -86,3 +86,10 @@ def test_columns_of_a_scan_are_read_one_after_the_other() -> None:
 
 def test_a_blank_picture_has_no_lines() -> None:
     assert recognise(np.full((400, 300, 3), 255, np.uint8)) == []
+
+
+@pytest.mark.parametrize("side", [4, 12, 48])
+def test_noise_holds_no_text(side: int) -> None:
+    random = np.random.default_rng(0)
+    pictures = [random.integers(0, 256, (side, side, 3), dtype=np.uint8) for _ in range(4)]
+    assert [recognise(picture) for picture in pictures] == [[], [], [], []]
