@@ -1,5 +1,6 @@
 """The API: routers, middleware, error handlers, and the life of everything behind them."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -8,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 
+from app.agent.service import load as load_agent
 from app.chats.router import router as chats
 from app.chunks.router import PREVIEWS
 from app.chunks.router import router as chunks
@@ -43,7 +45,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         async with run_platform(settings) as parts:
             app.state.parts = parts
             app.state.ready = True
+            loading = asyncio.create_task(asyncio.to_thread(load_agent))  # so that the first question need not wait
             yield
+            await loading
             app.state.ready = False
 
     app = FastAPIOffline(  # the docs page without the network

@@ -7,24 +7,15 @@ Their tables are made by a migration; row-level security on them compares the te
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
-from uuid import UUID
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from psycopg import AsyncConnection, AsyncCursor, InterfaceError, OperationalError
 from psycopg.errors import ForeignKeyViolation
 from psycopg.rows import DictRow, dict_row
-from sqlalchemy import text
 
-from app.core.database import WriteSession
 from app.core.errors import NotFound, Unavailable
 from app.core.scope import TenantScope
-
-TABLES = ("checkpoint_writes", "checkpoint_blobs", "checkpoints")
-
-
-def thread_id(scope: TenantScope, session_id: UUID) -> str:
-    return f"{scope.tenant_id}:{session_id}"
 
 
 class TenantCheckpoints(AsyncPostgresSaver):
@@ -52,9 +43,3 @@ class TenantCheckpoints(AsyncPostgresSaver):
             raise NotFound("The session was deleted meanwhile.", code="session_not_found") from error
         except (OperationalError, InterfaceError) as error:
             raise Unavailable("The database does not answer.", code="database_unavailable") from error
-
-
-async def forget(session: WriteSession, session_id: UUID) -> None:
-    """Drops a session's checkpoints: a new turn begins with all of its state and needs nothing of the last one's."""
-    for table in TABLES:
-        await session.execute(text(f"delete from {table} where session_id = :id"), {"id": session_id})  # noqa: S608

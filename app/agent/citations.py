@@ -1,10 +1,29 @@
-"""From the markers in a model's answer to the sentences that they rest on."""
+"""From the markers in an answer to the sentences that they rest on."""
 
 from app.agent.markers import marked_segments
 from app.agent.passages import Passage, Passages
 from app.agent.rendering import CitationReference
 from app.agent.sentences import sentence_spans
+from app.agent.state import Turn
+from app.models import AnswerKind
 from app.terms import index_terms, query_terms
+
+
+def settle_citations(turn: Turn) -> None:
+    """Makes the draft's citations out of the words said so far; also where a run ended early."""
+    draft = turn.draft
+    if draft.kind is not AnswerKind.EXTRACTIVE:
+        draft.citations = citations_of(draft.content, turn.passages)
+    draft.citations = [found for found in draft.citations if _is_of_this_turn(found, turn)]
+
+
+def _is_of_this_turn(found: CitationReference, turn: Turn) -> bool:
+    passage = turn.passages.get(found["number"])
+    return (
+        passage is not None
+        and found["chunk_id"] == str(passage.chunk_id)
+        and 0 <= found["start"] < found["end"] <= len(passage.text)
+    )
 
 
 def reference(passage: Passage, start: int, end: int) -> CitationReference:

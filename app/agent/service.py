@@ -2,21 +2,31 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import cast
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
-from langchain_core.runnables import RunnableConfig
-
-from app.agent.checkpoints import TenantCheckpoints, thread_id
+from app.agent.citations import settle_citations
 from app.agent.events import Event
-from app.agent.graph import answering_graph
-from app.agent.nodes.verify import settle_citations
 from app.agent.state import AgentState, Draft, Turn
+from app.agent.threads import thread_id
 from app.core.errors import NotFound
 from app.core.scope import TenantScope
 from app.ports.chat_models import ChatMessage
 from app.ports.parts import Parts
 from app.retrieval.service import Retriever
+
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
+# langgraph and langsmith take two seconds of processor time to import, half of what the platform needs to start. So the
+# graph and its checkpoints are imported where they are run, or by `load` once the platform answers.
+
+
+def load() -> None:
+    """Imports the graph, for who has a thread to spare before the first question."""
+    import_module("app.agent.graph")
+    import_module("app.agent.checkpoints")
 
 
 class AgentRun:
@@ -60,10 +70,15 @@ class AgentRun:
                 yield event
 
     async def _stream(self) -> AsyncGenerator[Event]:
+        from app.agent.graph import answering_graph  # noqa: PLC0415
+
         async for event in answering_graph().astream(self._input, context=self.turn, stream_mode="custom"):
             yield cast(Event, event)
 
     async def _checkpointed_stream(self, session_id: UUID) -> AsyncGenerator[Event]:
+        from app.agent.checkpoints import TenantCheckpoints  # noqa: PLC0415
+        from app.agent.graph import answering_graph  # noqa: PLC0415
+
         turn = self.turn
         saver = TenantCheckpoints(turn.parts.database_url, turn.scope)
         config: RunnableConfig = {"configurable": {"thread_id": thread_id(turn.scope, session_id)}}

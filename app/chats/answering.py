@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from app.agent import checkpoints
+from app.agent import threads
 from app.agent.events import Event
 from app.agent.service import AgentRun
 from app.agent.state import Draft
@@ -66,7 +66,7 @@ class SessionAnswer:
                 history=history,
                 session_id=session_id,
             )
-            await checkpoints.forget(session, session_id)
+            await threads.forget(session, session_id)
             session.add(_question(scope, session_id, question_id, body.question))
             chat.title = chat.title or _title(body.question)
             chat.revision += 1

@@ -9,7 +9,8 @@ from langgraph.checkpoint.postgres.base import BasePostgresSaver
 from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import text
 
-from app.agent.checkpoints import TABLES, TenantCheckpoints, thread_id
+from app.agent.checkpoints import TenantCheckpoints
+from app.agent.threads import TABLES, thread_id
 from app.core.errors import NotFound
 from app.core.ids import new_id
 from app.core.scope import TenantScope

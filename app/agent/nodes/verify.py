@@ -5,9 +5,9 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from app.agent import events
-from app.agent.citations import citations_of
+from app.agent.citations import settle_citations
 from app.agent.notices import Notice
-from app.agent.rendering import CitationReference, render_citation
+from app.agent.rendering import render_citation
 from app.agent.state import AgentState, Turn
 from app.models import AnswerKind
 
@@ -22,20 +22,3 @@ async def verify(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
     if draft.usage is not None:
         runtime.stream_writer(events.usage(draft.usage.prompt_tokens, draft.usage.completion_tokens, draft.model))
     return {"citations": draft.citations, "notice": draft.notice}
-
-
-def settle_citations(turn: Turn) -> None:
-    """Makes the draft's citations out of the words said so far; also where a run ended early."""
-    draft = turn.draft
-    if draft.kind is not AnswerKind.EXTRACTIVE:
-        draft.citations = citations_of(draft.content, turn.passages)
-    draft.citations = [found for found in draft.citations if _is_of_this_turn(found, turn)]
-
-
-def _is_of_this_turn(found: CitationReference, turn: Turn) -> bool:
-    passage = turn.passages.get(found["number"])
-    return (
-        passage is not None
-        and found["chunk_id"] == str(passage.chunk_id)
-        and 0 <= found["start"] < found["end"] <= len(passage.text)
-    )
