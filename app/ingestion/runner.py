@@ -21,6 +21,7 @@ from app.core.errors import (
     Unavailable,
 )
 from app.core.ledger import WORKER_LOST, Lease
+from app.core.turns import next_turn
 from app.ingestion import repository
 from app.ingestion.edits import tidy_edits
 from app.ingestion.pipeline import Ingestion
@@ -53,12 +54,12 @@ class OperationRunner:
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
 
     async def run(self, tenant_id: UUID, operation_id: UUID) -> None:
-        """Runs the operation unless somebody else does or it is done. Raises `Unavailable` where Postgres is gone."""
-        lease = await self._parts.ledger.claim(tenant_id, operation_id, self._holder)
+        """Runs this operation or, at another tenant's turn, one of theirs. Raises `Unavailable` without Postgres."""
+        lease = await self._take_turn(tenant_id, operation_id)
         if lease is None:
             return
         with structlog.contextvars.bound_contextvars(
-            operation_id=str(operation_id), kind=lease.kind.value, attempt=lease.attempt
+            operation_id=str(lease.operation_id), kind=lease.kind.value, attempt=lease.attempt
         ):
             if lease.exhausted:
                 await self._failed(
@@ -69,6 +70,18 @@ class OperationRunner:
                 )
                 return
             await self._carry_out(lease)
+
+    async def _take_turn(self, tenant_id: UUID, operation_id: UUID) -> Lease | None:
+        """None where nothing is left to do. What another worker took in between is asked for again."""
+        ledger = self._parts.ledger
+        while True:
+            turn = await next_turn(self._parts.database, tenant_id)
+            if turn is None or turn.tenant_id == tenant_id:
+                lease = await ledger.claim(tenant_id, operation_id, self._holder)
+                if lease is not None or turn is None:
+                    return lease
+            if lease := await ledger.claim(turn.tenant_id, turn.operation_id, self._holder):
+                return lease
 
     async def _carry_out(self, lease: Lease) -> None:
         try:

@@ -36,6 +36,7 @@ class Operation(HasId, OfTenant, Base):
         UniqueConstraint("tenant_id", "id"),
         Index("ix_operations_document", "tenant_id", "document_id"),
         Index("ix_operations_due", "state", "due_at", postgresql_where="state in ('queued', 'running')"),
+        Index("ix_operations_waiting", "tenant_id", "due_at", postgresql_where="state = 'queued'"),
     )
 
     kind: Mapped[OperationKind] = mapped_column(status_column(OperationKind, "kind"))

@@ -128,6 +128,20 @@ async def test_of_two_reindexings_at_once_the_newer_facts_stay(bench: Bench) -> 
     assert await bench.found_by(tags_any=("second",)) == (set(), set())
 
 
+async def test_while_a_tenants_document_is_worked_on_the_next_turn_is_anothers(bench: Bench, neighbour: Bench) -> None:
+    first, second = await bench.upload(prose("tern", 3)), await bench.upload(prose("skua", 3))
+    others = await neighbour.upload(prose("puffin", 3))
+
+    async def another_worker() -> None:
+        await bench.run(operation_of(second))  # what its message names
+
+    await bench.interposed("vectors", "upsert", before=another_worker).run(operation_of(first))
+    assert (await neighbour.operation(operation_of(others))).state is OperationState.SUCCEEDED
+    assert (await bench.operation(operation_of(second))).state is OperationState.QUEUED
+    await bench.run(operation_of(others))  # the other tenant's message, whose work is done: nothing of it is lost
+    assert (await bench.operation(operation_of(second))).state is OperationState.SUCCEEDED
+
+
 async def test_replaced_meanwhile_the_older_version_never_wins(bench: Bench) -> None:
     older = await bench.upload(prose("heron", 3), external_id="heron")
 

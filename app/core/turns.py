@@ -1,0 +1,53 @@
+"""Whose turn it is, when a worker has a hand free.
+
+A message says that an operation waits, and names it. If workers took what is named, a tenant who uploads a thousand
+files would keep everybody else waiting behind them. So a worker takes from the tenant who has the fewest operations
+running, whatever its message named: a message was sent for each operation that waits, so each is taken in the end.
+"""
+
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import text
+
+from app.core.database import Database
+
+# A long queue is not read: `waiting` goes from tenant to tenant through the index, `first` reads the oldest of each.
+# What another worker is just taking is locked, and passed over.
+_NEXT = text("""
+    with recursive waiting(tenant_id) as (
+        (select tenant_id from operations where state = 'queued' order by tenant_id limit 1)
+        union all
+        select (
+            select tenant_id from operations
+            where state = 'queued' and tenant_id > waiting.tenant_id order by tenant_id limit 1
+        )
+        from waiting where tenant_id is not null
+    ),
+    running as (
+        select tenant_id, count(*) as number from operations
+        where state = 'running' and due_at > now() group by tenant_id
+    )
+    select first.tenant_id, first.id
+    from waiting
+    cross join lateral (
+        select tenant_id, id, due_at from operations
+        where state = 'queued' and tenant_id = waiting.tenant_id and due_at <= now()
+        order by due_at limit 1 for update skip locked
+    ) as first
+    left join running on running.tenant_id = first.tenant_id
+    order by coalesce(running.number, 0), first.tenant_id <> :tenant_id, first.due_at
+    limit 1
+""")
+
+
+class Turn(NamedTuple):
+    tenant_id: UUID
+    operation_id: UUID
+
+
+async def next_turn(database: Database, tenant_id: UUID) -> Turn | None:
+    """The oldest due operation of the tenant who has least running; of equals, the given one's. None: nothing waits."""
+    async with database.system() as session:
+        row = (await session.execute(_NEXT, {"tenant_id": tenant_id})).one_or_none()
+    return None if row is None else Turn(row.tenant_id, row.id)
