@@ -95,8 +95,12 @@ def sentence(cells: Sequence[NamedCell]) -> str:
 
 
 def whole_names(header: Sequence[Row]) -> list[str]:
-    """One name a column: its header cells from top to bottom, each once."""
-    return [" ".join(dict.fromkeys(cell for cell in cells if cell.strip())) for cells in zip(*header, strict=False)]
+    """One name a column: its header cells from top to bottom, each once, as `2023 / Sales`."""
+    return [" / ".join(_names_of(column)) for column in zip(*header, strict=False)]
+
+
+def _names_of(column: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(" ".join(cell.split()) for cell in column if cell.strip()))
 
 
 def column_names(header: Sequence[Row]) -> list[str]:

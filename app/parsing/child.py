@@ -25,6 +25,8 @@ from app.parsing.settings import ParsingSettings
 from app.parsing.source import Source
 
 RESULT_NAME = "result.json"
+CELLS_NAME = "cells"
+"""A folder with the cells of large tables."""
 STANDARD_ERROR_NAME = "stderr.txt"
 NOT_CONFINED = 77
 """Exit status of a child that could not be cut off from the network and so did nothing."""
@@ -98,6 +100,7 @@ def _read_line() -> bytes:
 def _move_into(scratch: Path) -> None:
     """Works in the scratch folder, with the output of libraries in a file there and an empty environment."""
     os.chdir(scratch)
+    Path(CELLS_NAME).mkdir()
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     output = os.open(STANDARD_ERROR_NAME, flags, 0o600)
     os.dup2(output, 1)
@@ -120,6 +123,7 @@ def _parse(job: Job, convert: Converter, budget: ProcessorTime) -> dict[str, str
         recognising=functools.cache(functools.partial(_take_longer, budget)),
         settings=job.settings,
         convert=convert,
+        cells=Path(CELLS_NAME),
     )
     try:
         document = parse_document(source)

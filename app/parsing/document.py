@@ -1,5 +1,6 @@
 """What every parser makes of a file: an ordered list of elements, each knowing where it came from. JSON both ways."""
 
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -41,12 +42,50 @@ class BoundingBox(BaseModel):
         )
 
 
+class ColumnKind(StrEnum):
+    EMPTY = "empty"
+    NUMBER = "number"
+    DATE = "date"
+    TRUTH = "truth"
+    TEXT = "text"
+
+
+class ColumnProfile(BaseModel):
+    """What a column of a table holds below its header."""
+
+    model_config = ConfigDict(frozen=True)
+
+    kind: ColumnKind
+    least: str = ""
+    greatest: str = ""
+    """Of numbers and dates, as they are written."""
+    values: list[str] = Field(default_factory=list)
+    """The first different ones."""
+    different: int = 0
+    """How many there are; where it is more than `table_profile.MOST_VALUES`, at least so many."""
+
+
+class StoredCells(BaseModel):
+    """The rows of a table that is too large to be kept whole in the parsed form: pages of them, beside it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int = Field(ge=1)
+    """Of the table among those that are stored, from 1: its pages are named `{number}-{page}.json`, from page 1."""
+    rows: int = Field(ge=1)
+    """In all, header rows among them."""
+    starts: list[int]
+    """The row, from 0, that each page begins with."""
+    columns: list[ColumnProfile]
+
+
 class Table(BaseModel):
     """A table as cells: merged cells are filled in, so every row has the same width."""
 
     model_config = ConfigDict(frozen=True)
 
     rows: list[list[str]]
+    """All of them; of a table whose cells are `stored` the first ones, of which text is made."""
     header_rows: int = 1
     """How many of the first rows are headers; 0 where none is."""
     caption: str = ""
@@ -54,6 +93,12 @@ class Table(BaseModel):
     """Name of the sheet it stands on, for workbooks."""
     first_row: int = 1
     """Number of its first row in the source (from 1), for sheets and delimited text."""
+    stored: StoredCells | None = None
+
+    @property
+    def row_count(self) -> int:
+        """Of all rows, header rows among them."""
+        return len(self.rows) if self.stored is None else self.stored.rows
 
 
 class Element(BaseModel):
@@ -77,6 +122,19 @@ class Element(BaseModel):
     """Of text that was recognised in a picture: 0 to 1. None where the file itself holds the text."""
 
 
+class Reading(BaseModel):
+    """How a file was read, for whoever wants to know what became of it. JSON both ways."""
+
+    model_config = ConfigDict(frozen=True)
+
+    parser: str | None = None
+    warnings: list[str] = Field(default_factory=list)
+    page_modes: dict[str, int] = Field(default_factory=dict)
+    """Of PDFs and pictures: how many pages were read in each way (`fast`, `layout`, `ocr`)."""
+    confidence: float | None = None
+    """Mean over the characters that were recognised in pictures, 0 to 1; None where none were."""
+
+
 class ParsedDocument(BaseModel):
     """A parsed file. Elements stand in reading order."""
 
@@ -92,6 +150,18 @@ class ParsedDocument(BaseModel):
     """Author, creation date and the like, as the file itself tells them."""
     warnings: list[str] = Field(default_factory=list)
     """What was left out or repaired, in sentences."""
+
+    @property
+    def reading(self) -> Reading:
+        recognised = [(one.confidence, len(one.text)) for one in self.elements if one.confidence is not None]
+        characters = sum(count for _, count in recognised)
+        mean = sum(sure * count for sure, count in recognised) / characters if characters else None
+        return Reading(
+            parser=self.parser,
+            warnings=self.warnings,
+            page_modes=dict(Counter(self.page_modes)),
+            confidence=None if mean is None else round(mean, 3),
+        )
 
     @property
     def text(self) -> str:

@@ -28,7 +28,16 @@ class ParseLimits(BaseModel):
     """The parsed document as JSON."""
     pages: int = Field(default=20_000, gt=0)
     cells: int = Field(default=4_000_000, gt=0)
-    """Filled-in cells of one workbook, delimited text or HTML page."""
+    """Filled-in cells of one document that are kept in memory while it is read."""
+    sheet_cells: int = Field(default=20_000_000, gt=0)
+    """Cells of one workbook or delimited text, whose large tables are read row by row."""
+    kept_table_cells: int = Field(default=200_000, gt=0)
+    kept_table_characters: int = Field(default=8_000_000, gt=0)
+    """How much of one such table is kept as text, to be searched row by row: about half an hour's embedding."""
+    kept_cells: int = Field(default=600_000, gt=0)
+    """Of all such tables of a document together; beyond that, a few thousand cells of each."""
+    stored_bytes: int = Field(default=512 * MEBIBYTE, gt=0)
+    """All cells of large tables, on disk."""
     table_seconds: float = Field(default=60, ge=0)
     """Processor time of looking for tables in one PDF; pages after that are read without."""
     layout_seconds: float = Field(default=120, ge=0)

@@ -13,15 +13,15 @@ import os
 import shutil
 import signal
 import socket
-import stat
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import EngineUnavailable, ParseFailed
-from app.parsing.child import NOT_CONFINED, RESULT_NAME, STANDARD_ERROR_NAME, Job
+from app.parsing.child import CELLS_NAME, NOT_CONFINED, RESULT_NAME, STANDARD_ERROR_NAME, Job
 from app.parsing.document import ParsedDocument
+from app.parsing.handover import load_document, stored_pages, take_page
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import REASONS, parse_failure
 from app.parsing.server_process import ServerProcess
@@ -65,10 +65,12 @@ async def parse_file(
     settings: ParsingSettings | None = None,
     progress: Progress = no_progress,
     usage: list[ParseUsage] | None = None,
+    cells: Path | None = None,
 ) -> ParsedDocument:
     """Parses a local file (an absolute path) in a confined process; `progress` is called on the event loop.
 
-    `usage`, when given, gets one entry, also where parsing fails. A cancelled call returns when the process is dead.
+    `cells` is a folder for the cells of large tables, which are dropped without one. `usage`, when given, gets one
+    entry, also where parsing fails. A cancelled call returns when the process is dead.
     Raises `ParseFailed` with a reason code, `EngineUnavailable`.
     """
     limits = limits or ParseLimits()
@@ -87,9 +89,18 @@ async def parse_file(
             usage.append(ParseUsage(ended.peak_memory_kib))
         if ended.status != 0 or failure is not None:
             raise _explained(ended, failure, scratch, limits)
-        return await asyncio.to_thread(_load, scratch / RESULT_NAME, limits)
+        document = await asyncio.to_thread(load_document, scratch / RESULT_NAME, limits)
+        if cells is not None:
+            await _take_cells(document, scratch / CELLS_NAME, cells, limits)
+        return document
     finally:
         await asyncio.shield(asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True))
+
+
+async def _take_cells(document: ParsedDocument, folder: Path, target: Path, limits: ParseLimits) -> None:
+    left = limits.stored_bytes
+    for table, page in stored_pages(document):
+        left -= await asyncio.to_thread(take_page, folder, target, table, page, left)
 
 
 async def start_sandbox(pdf_engine: str = "pymupdf") -> None:
@@ -203,18 +214,3 @@ def _says_memory(scratch: Path) -> bool:
     with os.fdopen(descriptor, "rb") as file:
         said = file.read(_STANDARD_ERROR_READ)
     return any(sign in said for sign in _MEMORY_SIGNS)
-
-
-def _load(path: Path, limits: ParseLimits) -> ParsedDocument:
-    """The result, if it is a plain file of bearable size: the child may have been taken over by what it read."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError as error:
-        raise parse_failure("parser_crashed") from error
-    with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise parse_failure("parser_crashed")
-        if facts.st_size > limits.result_bytes:
-            raise parse_failure("too_complex")
-        return ParsedDocument.model_validate_json(file.read())

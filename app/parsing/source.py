@@ -9,7 +9,7 @@ from app.parsing.limits import ParseLimits
 from app.parsing.settings import ParsingSettings
 
 Progress = Callable[[int, int], None]
-"""Called with pages (or sheets) done and pages in all."""
+"""Called with pages (sheets, rows) done and how many there are in all."""
 
 
 def nothing_to_tell() -> None:
@@ -37,6 +37,8 @@ class Source:
     recognising: Callable[[], None] = nothing_to_tell
     """Called before text in pictures is recognised, which takes longer than reading: `ParseLimits.ocr_seconds`."""
     convert: Converter = converter_is_missing
+    cells: Path | None = None
+    """A folder for the cells of large tables (`app.parsing.cells`). Without one all cells are kept in memory."""
 
     @property
     def stem(self) -> str:

@@ -60,20 +60,23 @@ def rectangle(rows: Sequence[list[str]]) -> list[list[str]]:
 
 
 def without_empty_edges(rows: Sequence[list[str]]) -> list[list[str]]:
-    """Drops rows and columns that are empty, and columns that repeat their left neighbour cell by cell.
+    """Drops rows and columns that are empty, and columns that repeat their left neighbour cell by cell."""
+    kept = [row for row in rows if any(row)]
+    wanted = telling_columns(kept)
+    return [[row[position] for position in wanted] for row in kept]
+
+
+def telling_columns(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Columns that are neither empty nor repeat their left neighbour cell by cell; `rows` are of one width.
 
     The latter come from spans that cover the same columns in every row: one column drawn as several.
     """
-    kept = [row for row in rows if any(row)]
-    if not kept:
-        return []
-    columns = list(zip(*kept, strict=True))
-    wanted = [
+    columns = list(zip(*rows, strict=True))
+    return [
         position
         for position, column in enumerate(columns)
         if any(column) and (position == 0 or column != columns[position - 1])
     ]
-    return [[row[position] for position in wanted] for row in kept]
 
 
 def markdown(rows: Sequence[Sequence[str]], header_rows: int) -> str:

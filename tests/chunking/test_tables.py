@@ -152,7 +152,7 @@ def test_what_no_row_names_is_given_once() -> None:
     rows += [[f"person {number}", "1", "2", ""] for number in range(60)]
     made = chunks(table(rows, header_rows=2), settings=BOTH)
     assert made[0].text == "2024 2024 remarks name Q1 Q2 (none)"
-    assert "name: person 0; 2024 Q1: 1; 2024 Q2: 2." in made[1].text
+    assert "name: person 0; 2024 / Q1: 1; 2024 / Q2: 2." in made[1].text
 
 
 def test_every_table_is_described_beside_its_rows() -> None:

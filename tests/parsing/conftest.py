@@ -1,6 +1,7 @@
 """Small files made in the tests, and a parser without the sandbox around it."""
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,28 @@ import pytest
 from app.parsing.document import Element, ElementKind, ParsedDocument
 from app.parsing.limits import ParseLimits
 from app.parsing.parse import parse_document
+from app.parsing.sandbox import start_sandbox, stop_sandbox
 from app.parsing.settings import ParsingSettings
 from app.parsing.source import Source
 
 Parse = Callable[..., ParsedDocument]
+
+
+@pytest.fixture(scope="module")
+async def sandbox() -> AsyncIterator[None]:
+    """Parser processes for the tests of one module, and none after them."""
+    await start_sandbox()
+    yield
+    await stop_sandbox()
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where scratch folders are made: empty again after each test, which `names_in` looks at."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ What would run for ever is ended by the limit on processor time without progress
 
 import io
 import random
-import tempfile
 import zipfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,32 +18,18 @@ from app.parsing.document import ParsedDocument
 from app.parsing.limits import MEBIBYTE, ParseLimits
 from app.parsing.macros import WARNING
 from app.parsing.parsers.pdf_engine import pymupdf
-from app.parsing.sandbox import ParseUsage, parse_file, start_sandbox, stop_sandbox
+from app.parsing.sandbox import ParseUsage, parse_file
 from tests.parsing import bombs, open_document_files, slide_files, workbook_files
 from tests.parsing.bombs import LAUGHS, xlsx, xlsx_cell
 from tests.parsing.office_files import docx, paragraph
 from tests.parsing.test_sandbox import names_in, write
 
+pytestmark = pytest.mark.usefixtures("sandbox", "scratch")
 READ = ""
 HASTY = ParseLimits(step_seconds=1, step_seconds_per_mebibyte=0)
 """For what never ends."""
 PATIENT = ParseLimits(step_seconds=20)
 PASSWORD = "传递 pass"
-
-
-@pytest.fixture(scope="module", autouse=True)
-async def sandbox() -> AsyncIterator[None]:
-    await start_sandbox()
-    yield
-    await stop_sandbox()
-
-
-@pytest.fixture(autouse=True)
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
 
 
 @dataclass(frozen=True, slots=True)

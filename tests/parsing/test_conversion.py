@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,12 @@ import pytest
 from app.core.errors import ParseFailed
 from app.parsing.converter import find_libreoffice
 from app.parsing.limits import ParseLimits
-from app.parsing.sandbox import parse_file, start_sandbox, stop_sandbox
+from app.parsing.sandbox import parse_file
 from tests.parsing.conftest import Parse, outline
 from tests.parsing.open_document_files import cell, flat_document, paragraph, row, table
 from tests.parsing.workbook_files import ole, xls
 
+pytestmark = pytest.mark.usefixtures("sandbox")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="system call filters are Linux's")
 needs_libreoffice = pytest.mark.skipif(find_libreoffice() is None, reason="LibreOffice is not installed")
 TRIES = """
@@ -39,13 +39,6 @@ print(
 )
 os.execv("/bin/echo", ["echo", "replaced"])
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-async def sandbox() -> AsyncIterator[None]:
-    await start_sandbox()
-    yield
-    await stop_sandbox()
 
 
 @pytest.mark.parametrize("stream", ["WordDocument", "PowerPoint Document"])

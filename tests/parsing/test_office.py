@@ -127,7 +127,7 @@ def test_sheets_are_pages_and_gaps_part_tables(parse: Parse) -> None:
     assert document.page_count == 2
     assert [(element.kind.value, element.page) for element in document.elements] == [
         ("heading", 1),
-        ("paragraph", 1),
+        ("caption", 1),
         ("table", 1),
         ("table", 1),
         ("heading", 2),

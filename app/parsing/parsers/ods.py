@@ -13,7 +13,7 @@ from lxml import etree
 from app.parsing.archives import UNREADABLE
 from app.parsing.document import ParsedDocument
 from app.parsing.parsers.odf_package import check_not_encrypted
-from app.parsing.parsers.xlsx import CellRange, read_workbook
+from app.parsing.parsers.xlsx import CellRange, Extent, read_workbook
 from app.parsing.parsers.xml_tree import number
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
@@ -28,13 +28,12 @@ _PIECE = 256 * 1024
 class OdsParser:
     def parse(self, source: Source) -> ParsedDocument:
         check_not_encrypted(source.path)
-        extent = sheet_extent(source.path)
-        return read_workbook(source, extent.cells, extent.merged)
+        return read_workbook(source, sheet_extent(source.path))
 
 
-def sheet_extent(path: Path) -> "_Extent":
+def sheet_extent(path: Path) -> Extent:
     """How large the sheets are, and their merged cells. Raises `ParseFailed` (`damaged`)."""
-    extent = _Extent()
+    extent = _ExtentReader()
     parser = etree.XMLParser(target=extent, resolve_entities=False, no_network=True, load_dtd=False)
     try:
         with zipfile.ZipFile(path) as archive, archive.open("content.xml") as stream:
@@ -43,15 +42,16 @@ def sheet_extent(path: Path) -> "_Extent":
         parser.close()
     except (*UNREADABLE, KeyError, etree.XMLSyntaxError) as error:
         raise parse_failure("damaged") from error
-    return extent
+    return Extent(extent.cells, extent.all_rows, extent.merged)
 
 
-class _Extent:
+class _ExtentReader:
     """Follows the start tags of `content.xml`; keeps no tree."""
 
     def __init__(self) -> None:
         self.cells = 0
         """Of the rectangles that the sheets fill, repeats counted."""
+        self.all_rows = 0
         self.merged: dict[str, list[CellRange]] = {}
         self._merges: list[CellRange] = []
         self._row = self._rows = self._column = self._columns = self._row_repeat = 0
@@ -87,6 +87,7 @@ class _Extent:
                 self._rows = self._row
         elif tag == _TABLE + "table":
             self.cells += self._rows * self._columns
+            self.all_rows += self._rows
 
     def data(self, data: str | bytes) -> None:
         """Text, which lxml brings in pieces."""

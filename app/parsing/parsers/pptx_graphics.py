@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from lxml import etree
 
 from app.parsing.document import Element, ElementKind, Table
-from app.parsing.parsers.delimited import header_rows
 from app.parsing.parsers.pptx_text import body_lines
 from app.parsing.parsers.xml_tree import attribute, children, first, local_name, number
+from app.parsing.table_headers import header_rows
 from app.parsing.tables import rectangle, without_empty_edges
 
 _ON = ("1", "true")

@@ -9,14 +9,14 @@ import dataclasses
 from app.core.errors import ParseFailed
 from app.parsing.archives import check_archive
 from app.parsing.document import ParsedDocument
-from app.parsing.parsers.xlsx import XlsxParser, read_workbook
+from app.parsing.parsers.xlsx import Extent, XlsxParser, read_workbook
 from app.parsing.source import Source
 
 
 class XlsParser:
     def parse(self, source: Source) -> ParsedDocument:
         try:
-            return read_workbook(source, laid_out=0)
+            return read_workbook(source, Extent())
         except ParseFailed as failed:
             if failed.error_code != "damaged":
                 raise

@@ -10,7 +10,7 @@ from typing import IO, cast
 
 from app.parsing.archives import UNREADABLE
 from app.parsing.document import ParsedDocument
-from app.parsing.parsers.xlsx import read_workbook
+from app.parsing.parsers.xlsx import Extent, read_workbook
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
@@ -23,24 +23,26 @@ _BUFFER = 1024 * 1024
 
 class XlsbParser:
     def parse(self, source: Source) -> ParsedDocument:
-        return read_workbook(source, laid_out_cells(source.path))
+        return read_workbook(source, laid_out(source.path))
 
 
-def laid_out_cells(path: Path) -> int:
-    """Cells of the rectangles around the cells of all sheets, together. Raises `ParseFailed` (`damaged`)."""
-    total = 0
+def laid_out(path: Path) -> Extent:
+    """The rectangles around the cells of all sheets. Raises `ParseFailed` (`damaged`)."""
+    extent = Extent()
     try:
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
                 if name.startswith("xl/worksheets/") and name.endswith(".bin"):
                     with archive.open(name) as member:
-                        total += _extent(io.BufferedReader(cast(io.RawIOBase, member), _BUFFER))
+                        rows, columns = _sheet(io.BufferedReader(cast(io.RawIOBase, member), _BUFFER))
+                    extent.rows += rows
+                    extent.cells += rows * columns
     except UNREADABLE as error:
         raise parse_failure("damaged") from error
-    return total
+    return extent
 
 
-def _extent(stream: IO[bytes]) -> int:
+def _sheet(stream: IO[bytes]) -> tuple[int, int]:
     """Rows and columns between the first and the last cell of a sheet's records (MS-XLSB 2.1.4)."""
     first_row = last_row = row = -1
     left, right = 1 << 14, -1
@@ -54,7 +56,7 @@ def _extent(stream: IO[bytes]) -> int:
             column = int.from_bytes(head, "little")
             first_row, last_row = (row if first_row < 0 else min(first_row, row)), max(last_row, row)
             left, right = min(left, column), max(right, column)
-    return (last_row - first_row + 1) * (right - left + 1) if right >= 0 else 0
+    return (last_row - first_row + 1, right - left + 1) if right >= 0 else (0, 0)
 
 
 def _variable(stream: IO[bytes], longest: int) -> int | None:

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from python_calamine import (
@@ -14,36 +15,49 @@ from python_calamine import (
     SheetVisibleEnum,
 )
 
+from app.parsing import cells
+from app.parsing.cells import CellStore
 from app.parsing.document import Element, ElementKind, ParsedDocument
-from app.parsing.parsers.xlsx_extent import dense_cells
-from app.parsing.parsers.xlsx_regions import Rows, sheet_elements
+from app.parsing.parsers.xlsx_extent import workbook_extent
+from app.parsing.parsers.xlsx_regions import NumberedRow, sheet_elements
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
 CellRange = tuple[tuple[int, int], tuple[int, int]]
 """First and last cell, each as row and column from 0."""
 _Value = int | float | str | bool | datetime.time | datetime.date | datetime.datetime | datetime.timedelta
+_ROWS_A_STEP = 1000
+
+
+@dataclass(slots=True)
+class Extent:
+    """How large the sheets of a workbook are when they are laid out as rectangles."""
+
+    cells: int = 0
+    rows: int = 0
+    """Of all sheets; 0 where nobody knows."""
+    merged: Mapping[str, Sequence[CellRange]] = field(default_factory=lambda: MappingProxyType({}))
+    """Merged cells by sheet, for formats whose merged cells calamine does not tell."""
 
 
 class XlsxParser:
     def parse(self, source: Source) -> ParsedDocument:
-        return read_workbook(source, dense_cells(source.path))
+        laid_out, rows = workbook_extent(source.path)
+        return read_workbook(source, Extent(laid_out, rows))
 
 
-def read_workbook(
-    source: Source, laid_out: int, merged: Mapping[str, Sequence[CellRange]] = MappingProxyType({})
-) -> ParsedDocument:
-    """Any workbook that calamine reads. `laid_out` is how many cells its sheets have as rectangles.
-
-    `merged` are merged cells by sheet, for formats whose merged cells calamine does not tell.
+def read_workbook(source: Source, extent: Extent) -> ParsedDocument:
+    """Any workbook that calamine reads.
 
     Raises `ParseFailed`: `too_complex`, `encrypted`, `damaged`.
     """
-    if laid_out > source.limits.cells * 4:
+    store = CellStore(source)
+    if extent.cells > store.most * 4:
         raise parse_failure("too_complex", "Its cells are scattered over far more rows and columns than they fill.")
     try:
         with _panics_as_errors(), CalamineWorkbook.from_path(str(source.path)) as workbook:
-            elements, warnings = _read(workbook, source, merged)
+            reader = _Reader(workbook, source, extent, store)
+            reader.read()
             pages = len(workbook.sheet_names)
     except PasswordError as error:
         raise parse_failure("encrypted") from error
@@ -52,9 +66,9 @@ def read_workbook(
     return ParsedDocument(
         media_type=source.media_type,
         parser="calamine",
-        elements=elements,
+        elements=reader.elements,
         page_count=pages,
-        warnings=warnings,
+        warnings=[*reader.warnings, *cells.warnings([element.table for element in reader.elements])],
     )
 
 
@@ -72,60 +86,80 @@ def _panics_as_errors() -> Iterator[None]:
         raise
 
 
-def _read(
-    workbook: CalamineWorkbook, source: Source, merged: Mapping[str, Sequence[CellRange]]
-) -> tuple[list[Element], list[str]]:
-    elements: list[Element] = []
-    warnings: list[str] = []
-    cells = 0
-    sheets = workbook.sheets_metadata
-    for page, metadata in enumerate(sheets, start=1):
-        if metadata.typ is not SheetTypeEnum.WorkSheet:
-            warnings.append(f"Sheet “{metadata.name}” holds no cells (it is a chart or a macro sheet).")
-            continue
-        if metadata.visible is not SheetVisibleEnum.Visible:
-            warnings.append(f"Sheet “{metadata.name}” is hidden; it was read as well.")
-        rows, filled = _rows(workbook.get_sheet_by_name(metadata.name), merged.get(metadata.name, ()))
-        cells += filled
-        if cells > source.limits.cells:
-            raise parse_failure("too_complex", f"It holds more than {source.limits.cells} cells.")
-        found = list(sheet_elements(rows, metadata.name, page))
-        if found:
-            elements.append(Element(kind=ElementKind.HEADING, text=metadata.name, level=1, page=page))
-            elements.extend(found)
-        source.progress(page, len(sheets))
-    return elements, warnings
+class _Reader:
+    def __init__(self, workbook: CalamineWorkbook, source: Source, extent: Extent, store: CellStore) -> None:
+        self.elements: list[Element] = []
+        self.warnings: list[str] = []
+        self._workbook = workbook
+        self._source = source
+        self._extent = extent
+        self._store = store
+        self._rows_done = 0
+
+    def read(self) -> None:
+        sheets = self._workbook.sheets_metadata
+        for page, metadata in enumerate(sheets, start=1):
+            if metadata.typ is not SheetTypeEnum.WorkSheet:
+                self.warnings.append(f"Sheet “{metadata.name}” holds no cells (it is a chart or a macro sheet).")
+                continue
+            if metadata.visible is not SheetVisibleEnum.Visible:
+                self.warnings.append(f"Sheet “{metadata.name}” is hidden; it was read as well.")
+            found = list(sheet_elements(self._rows(metadata.name), metadata.name, page, self._store))
+            if found:
+                self.elements.append(Element(kind=ElementKind.HEADING, text=metadata.name, level=1, page=page))
+                self.elements.extend(found)
+            if not self._extent.rows:
+                self._source.progress(page, len(sheets))
+        if self._extent.rows:
+            self._source.progress(self._extent.rows, self._extent.rows)
+
+    def _rows(self, name: str) -> Iterator[NumberedRow]:
+        """Rows that hold something, as text, with merged cells filled; from the first column that the sheet uses."""
+        sheet = self._workbook.get_sheet_by_name(name)
+        if sheet.start is None:
+            return
+        merges = _Merges(sheet.merged_cell_ranges or self._extent.merged.get(name, ()), sheet.start[1])
+        for number, values in enumerate(_laid_out(sheet), start=1):
+            if number % _ROWS_A_STEP == 0 and self._extent.rows:
+                self._source.progress(min(self._rows_done + number, self._extent.rows), self._extent.rows)
+            row = [cell_text(value) for value in values]
+            filled = sum(map(bool, row))
+            if filled:
+                self._store.count(filled)
+                merges.fill(number - 1, row)
+                yield number, row
+        self._rows_done += sheet.height
 
 
-def _rows(sheet: CalamineSheet, merged: Sequence[CellRange]) -> tuple[Rows, int]:
-    """Cells as text by row number (from 1), merged cells filled; and how many cells hold something."""
-    if sheet.start is None:
-        return {}, 0
-    first_row, first_column = sheet.start
-    rows: Rows = {}
-    filled = 0
-    for number, values in enumerate(sheet.to_python(skip_empty_area=True), start=first_row + 1):
-        cells = [cell_text(value) for value in values]
-        count = sum(map(bool, cells))
-        if count:
-            rows[number] = [""] * first_column + cells
-            filled += count
-    for (top, left), (bottom, right) in sheet.merged_cell_ranges or merged:
-        _fill(rows, top, left, bottom, right)
-    return rows, filled
+def _laid_out(sheet: CalamineSheet) -> Iterator[list[_Value]]:
+    """All rows from the sheet's first one, one at a time."""
+    return iter(sheet.iter_rows())
 
 
-def _fill(rows: Rows, top: int, left: int, bottom: int, right: int) -> None:
-    """Repeats a merged cell's value over its range, within rows and columns that hold something already."""
-    origin = rows.get(top + 1)
-    if origin is None or left >= len(origin) or not origin[left]:
-        return
-    for number in range(top + 1, min(bottom + 1, max(rows)) + 1):  # a file may say any number
-        row = rows.get(number)
-        if row is None:
-            continue
-        for column in range(left, min(right + 1, len(row))):
-            row[column] = row[column] or origin[left]
+class _Merges:
+    """Repeats a merged cell's value over its range, within rows and columns that hold something already.
+
+    A file may say any range.
+    """
+
+    def __init__(self, ranges: Sequence[CellRange], first_column: int) -> None:
+        self._waiting = sorted(ranges, reverse=True)
+        self._first_column = first_column
+        self._open: list[tuple[int, int, int, str]] = []
+        """Last row, first and last column, value."""
+
+    def fill(self, number: int, row: list[str]) -> None:
+        """The row of that number, from 0. Rows come in order."""
+        while self._waiting and self._waiting[-1][0][0] <= number:
+            (top, left), (bottom, right) = self._waiting.pop()
+            left, right = left - self._first_column, right - self._first_column
+            if top == number and 0 <= left < len(row) and row[left]:
+                self._open.append((bottom, left, right, row[left]))
+        if self._open:
+            self._open = [merge for merge in self._open if merge[0] >= number]
+        for _, left, right, value in self._open:
+            for column in range(left, min(right + 1, len(row))):
+                row[column] = row[column] or value
 
 
 def cell_text(value: _Value) -> str:

@@ -16,20 +16,18 @@ _OVERLAP = 64  # a reference cut in two by the end of a piece is whole in the ne
 _CELL = re.compile(rb"""<(?:\w+:)?c\s[^>]{0,200}?\br\s{0,9}=\s{0,9}["']([A-Z]{1,3})(\d{1,7})["']""")
 
 
-def dense_cells(path: Path) -> int:
-    """Cells of the rectangles around the cells of all sheets that hold something, together.
+def workbook_extent(path: Path) -> tuple[int, int]:
+    """Cells, and rows, of the rectangles around the cells of all sheets that hold something, together.
 
     The `dimension` that a file declares is not believed. Empty cells that carry only a style count as well: readers lay
     them out too.
     """
-    total = 0
     try:
         with zipfile.ZipFile(path) as archive:
-            for name in _sheets(archive):
-                total += _sheet(archive, name)
+            sheets = [_sheet(archive, name) for name in _sheets(archive)]
     except UNREADABLE as error:
         raise parse_failure("damaged") from error
-    return total
+    return sum(rows * columns for rows, columns in sheets), sum(rows for rows, _ in sheets)
 
 
 def _sheets(archive: zipfile.ZipFile) -> set[str]:
@@ -41,7 +39,8 @@ def _sheets(archive: zipfile.ZipFile) -> set[str]:
     return usual | ({relation.target for relation in related if relation.kind == "worksheet"} & members)
 
 
-def _sheet(archive: zipfile.ZipFile, name: str) -> int:
+def _sheet(archive: zipfile.ZipFile, name: str) -> tuple[int, int]:
+    """Rows and columns."""
     columns: set[bytes] = set()
     first_row, last_row = 0, 0
     tail = b""
@@ -55,9 +54,9 @@ def _sheet(archive: zipfile.ZipFile, name: str) -> int:
                 last_row = max(last_row, *(int(row) for _, row in found))
             tail = piece[-_OVERLAP:]
     if not columns:
-        return 0
+        return 0, 0
     numbers = [_column_number(column) for column in columns]
-    return (last_row - first_row + 1) * (max(numbers) - min(numbers) + 1)
+    return last_row - first_row + 1, max(numbers) - min(numbers) + 1
 
 
 def _column_number(letters: bytes) -> int:

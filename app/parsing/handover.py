@@ -1,0 +1,64 @@
+"""What a parser process hands over, taken with care: the process may have been taken over by what it read.
+
+Only plain files of bearable size are read, only what is of the right shape is kept, and names are made of numbers.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from app.parsing.cells import page_name
+from app.parsing.document import ParsedDocument, StoredCells
+from app.parsing.limits import ParseLimits
+from app.parsing.reasons import parse_failure
+
+_ROWS = TypeAdapter(list[list[str]])
+
+
+def load_document(path: Path, limits: ParseLimits) -> ParsedDocument:
+    """Raises `ParseFailed`: `parser_crashed`, `too_complex`."""
+    content = _plain_file(path, limits.result_bytes)
+    try:
+        return ParsedDocument.model_validate_json(content)
+    except ValidationError as error:
+        raise parse_failure("parser_crashed") from error
+
+
+def stored_pages(document: ParsedDocument) -> list[tuple[StoredCells, int]]:
+    """The pages, from 1, of all tables whose cells are stored."""
+    tables = [element.table.stored for element in document.elements if element.table and element.table.stored]
+    return [(table, page) for table in tables for page in range(1, len(table.starts) + 1)]
+
+
+def take_page(folder: Path, target: Path, table: StoredCells, page: int, most_bytes: int) -> int:
+    """Copies a page of cells, if it holds the rows that it should. Returns its size in bytes.
+
+    Raises `ParseFailed`: `parser_crashed`, `too_complex`.
+    """
+    name = page_name(table.number, page)
+    content = _plain_file(folder / name, most_bytes)
+    ends = [*table.starts[1:], table.rows]
+    try:
+        rows = _ROWS.validate_json(content)
+    except ValidationError as error:
+        raise parse_failure("parser_crashed") from error
+    if len(rows) != ends[page - 1] - table.starts[page - 1]:
+        raise parse_failure("parser_crashed")
+    (target / name).write_bytes(content)
+    return len(content)
+
+
+def _plain_file(path: Path, most_bytes: int) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise parse_failure("parser_crashed") from error
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise parse_failure("parser_crashed")
+        if facts.st_size > most_bytes:
+            raise parse_failure("too_complex")
+        return file.read()
