@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from app.parsing.decoded import read_text
 from app.parsing.document import Element, ElementKind, ParsedDocument
 from app.parsing.encoding import declared_html_encoding
+from app.parsing.parsers.html_pages import page_break, without_page_numbers
 from app.parsing.parsers.html_tables import is_layout_table, table_caption, table_of
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
@@ -97,7 +98,7 @@ class HtmlParser:
         walker = _Walker(max_cells=source.limits.cells)
         if tree.body is not None:
             walker.walk(tree.body)
-        elements = walker.elements
+        elements = without_page_numbers(walker.elements, walker.page_ends)
         if source.settings.html_content == "main":
             elements, left_out = _main_elements(text, elements)
             warnings += left_out
@@ -143,6 +144,8 @@ class _Walker:
     max_cells: int
     elements: list[Element] = field(default_factory=list)
     cells: int = 0
+    page_ends: list[int] = field(default_factory=list)
+    """Numbers of elements before which paper is changed."""
     _text: list[str] = field(default_factory=list)
     _kinds: list[tuple[ElementKind, int]] = field(default_factory=list)
     _lists: int = 0
@@ -176,6 +179,8 @@ class _Walker:
             return False
         if tag in _BLOCKS or tag in _HEADING_TAGS:
             self._flush()
+        if page_break(node) == "before":
+            self._end_page()
         self._begin(tag, node)
         return True
 
@@ -203,6 +208,12 @@ class _Walker:
             self._kinds.pop()
         elif tag in ("ul", "ol"):
             self._lists -= 1
+        if page_break(node) == "after":
+            self._end_page()
+
+    def _end_page(self) -> None:
+        self._flush()
+        self.page_ends.append(len(self.elements))
 
     def _flush(self) -> None:
         text = "".join(self._text).strip()
