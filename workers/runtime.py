@@ -5,6 +5,7 @@ import threading
 from contextlib import AsyncExitStack
 
 import structlog
+from uvicorn.loops.auto import auto_loop_factory
 
 from app.core.errors import BigGraphError
 from app.core.settings import Settings
@@ -26,7 +27,7 @@ class WorkerRuntime:
         self._running: RunningOperations | None = None
 
     def start(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = auto_loop_factory()()
         self._thread = threading.Thread(target=self._loop.run_forever, name="event-loop", daemon=True)
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._open(), self._loop).result()

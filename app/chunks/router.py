@@ -6,15 +6,12 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse, Response
-from pydantic import ValidationError
 
 from app.chunks import repository, service
 from app.chunks.parsed import outline, table_rows, tables
 from app.chunks.preview import MOST_BYTES
 from app.chunks.schemas import (
-    PREVIEW_BODY,
     ChunkChangeOut,
     ChunkEditOut,
     ChunkPatch,
@@ -28,9 +25,9 @@ from app.chunks.state import WorkshopDep, workshop_lifespan
 from app.core.errors import InvalidInput
 from app.core.pagination import Page, Paging, encode_cursor
 from app.documents import service as documents
-from app.documents.forms import read_form
+from app.documents.forms import FORM, form_schema, read_file_form
 from app.documents.schemas import ChunkOut
-from app.documents.uploads import receive, require_file
+from app.documents.uploads import receive
 from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion.schemas import OperationOut
 from app.knowledge_bases import service as knowledge_bases
@@ -40,6 +37,7 @@ router = APIRouter(tags=["chunks"], lifespan=workshop_lifespan)
 
 PREVIEWS = re.compile(r"/v1/knowledge-bases/[^/]+/chunks:preview/?")
 """Paths whose bodies may be long."""
+PREVIEW_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": form_schema(PreviewForm)}}
 MARKDOWN = "text/markdown; charset=utf-8"
 TABLE_ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/markdown": {"schema": {"type": "string"}}}, "model": TableRowsOut}
@@ -53,18 +51,14 @@ async def preview_chunks(
     """Parses and chunks a file as ingestion would, and stores nothing. For files up to 32 MB, and for a minute."""
     async with parts.database.read(scope) as session:
         kb = await knowledge_bases.get(session, kb_id)  # before the body: it may be long
-    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
+    if not request.headers.get("content-type", "").startswith(FORM):
         raise InvalidInput("Send multipart/form-data with a field `file`.", code="unsupported_content_type")
-    async with read_form(request) as form:
-        file = require_file(form.get("file"))
-        fields = {name: value for name, value in form.items() if name != "file"}
-        try:
-            asked = PreviewForm.model_validate({"name": file.filename or "", **fields})
-        except ValidationError as error:
-            raise RequestValidationError(error.errors()) from error
-        most = min(MOST_BYTES, parts.settings.max_upload_bytes)
-        async with receive(file, asked.name, parts.settings.scratch_dir, most) as received:
-            return await workshop.previews.preview(kb, asked, received)
+    most = min(MOST_BYTES, parts.settings.max_upload_bytes)
+    async with (
+        read_file_form(request, PreviewForm) as (file, asked),
+        receive(file, asked.name, parts.settings.scratch_dir, most) as received,
+    ):
+        return await workshop.previews.preview(kb, asked, received)
 
 
 @router.get("/v1/chunks/{chunk_id}")

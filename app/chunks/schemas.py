@@ -1,15 +1,15 @@
 """Bodies of the routes that look into a document: its chunks, tables and headings."""
 
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, SecretStr, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, StringConstraints, model_validator
 
 from app.chunking.chunk import ChunkKind, DraftChunk
 from app.chunking.settings import ChunkingSettings
 from app.core.text import storable
-from app.documents.schemas import ChunkOut, DocumentName
+from app.documents.schemas import ChunkOut, FileFields
 from app.ingestion.schemas import OperationOut
 from app.parsing.document import BoundingBox
 
@@ -63,14 +63,12 @@ class ChunkEditOut(BaseModel):
     """What it was set to; None where that was left."""
 
 
-class PreviewForm(BaseModel):
-    """The fields of a preview beside `file`."""
+class PreviewForm(FileFields):
+    """The fields of a preview."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    name: DocumentName
-    settings: Json[ChunkingSettings] | None = None
-    password: SecretStr | None = Field(None, max_length=1024)
+    settings: Json[ChunkingSettings] | None = Field(
+        None, description="Of chunking, as a JSON object, instead of the knowledge base's."
+    )
 
 
 class PreviewedChunk(BaseModel):
@@ -176,31 +174,3 @@ class OutlineOut(BaseModel):
     headings: list[OutlineNode]
     truncated: bool
     """The document has more headings than are shown."""
-
-
-PREVIEW_BODY: dict[str, Any] = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file"],
-                    "properties": {
-                        "file": {"type": "string", "format": "binary"},
-                        "name": {"type": "string", "description": "Instead of the file's own name."},
-                        "settings": {
-                            "type": "string",
-                            "description": "Chunking settings as a JSON object, instead of the knowledge base's.",
-                        },
-                        "password": {
-                            "type": "string",
-                            "format": "password",
-                            "description": "Opens a protected file. It is not kept.",
-                        },
-                    },
-                }
-            }
-        },
-    }
-}

@@ -2,18 +2,49 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from python_multipart.multipart import parse_options_header
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from app.core.errors import InvalidInput
+from app.documents.schemas import FileFields
+
+FORM = "multipart/form-data"
+Fields = TypeVar("Fields", bound=FileFields)
+
+
+def form_schema(fields: type[FileFields]) -> dict[str, Any]:
+    """For OpenAPI: `file` and the fields. In a form all of them are text, whatever is read from it."""
+    described = {
+        name: {"type": "string", "description": field.description} for name, field in fields.model_fields.items()
+    }
+    described["password"]["format"] = "password"
+    properties = {"file": {"type": "string", "format": "binary"}, **described}
+    return {FORM: {"schema": {"type": "object", "required": ["file"], "properties": properties}}}
 
 
 @asynccontextmanager
-async def read_form(request: Request) -> AsyncIterator[FormData]:
-    """The form, with its file in a temporary file as long as the block runs."""
+async def read_file_form(request: Request, fields: type[Fields]) -> AsyncIterator[tuple[UploadFile, Fields]]:
+    """The file, which is a temporary one as long as the block runs, and what the form says of it."""
+    async with _form(request) as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise InvalidInput("The form needs a field `file` that holds a file.", code="file_missing")
+        given = {name: value for name, value in form.items() if name != "file"}
+        try:
+            said = fields.model_validate({"name": file.filename or "", **given})
+        except ValidationError as error:
+            raise RequestValidationError(error.errors()) from error
+        yield file, said
+
+
+@asynccontextmanager
+async def _form(request: Request) -> AsyncIterator[FormData]:
     _require_utf8(request.headers.get("content-type", ""))
     try:
         form = await request.form(max_files=1, max_fields=10)

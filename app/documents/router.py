@@ -9,14 +9,13 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
-from starlette.datastructures import FormData
 
 from app.core.errors import InvalidInput
 from app.core.pagination import Page, Paging, encode_cursor
 from app.core.scope import TenantScope
 from app.core.text import StorableText
 from app.documents import service
-from app.documents.forms import read_form
+from app.documents.forms import FORM, form_schema, read_file_form
 from app.documents.repository import ListFilter
 from app.documents.schemas import (
     ChunkOut,
@@ -29,7 +28,7 @@ from app.documents.schemas import (
     UploadOut,
 )
 from app.documents.service import UploadRequest
-from app.documents.uploads import receive, require_file
+from app.documents.uploads import receive
 from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion.schemas import OperationOut
 from app.knowledge_bases import service as knowledge_bases
@@ -44,27 +43,7 @@ UPLOADS = re.compile(r"/v1/knowledge-bases/[^/]+/documents/?")
 UPLOAD_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "content": {
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["file"],
-                    "properties": {
-                        "file": {"type": "string", "format": "binary"},
-                        "name": {"type": "string", "description": "Instead of the file's own name."},
-                        "metadata": {"type": "string", "description": "A flat JSON object."},
-                        "tags": {"type": "string", "description": "A JSON array of strings."},
-                        "external_id": {"type": "string"},
-                        "password": {
-                            "type": "string",
-                            "format": "password",
-                            "description": "Opens a protected file. Kept encrypted until the file has been read.",
-                        },
-                    },
-                }
-            },
-            "application/json": {"schema": TextDocumentIn.model_json_schema()},
-        },
+        "content": form_schema(FileForm) | {"application/json": {"schema": TextDocumentIn.model_json_schema()}},
     }
 }
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
@@ -83,9 +62,8 @@ async def upload_document(
     async with parts.database.read(scope) as session:
         await knowledge_bases.get(session, kb_id)  # before the body: it may be long
     content_type = request.headers.get("content-type", "")
-    if content_type.startswith("multipart/form-data"):
-        async with read_form(request) as form:
-            return await _upload_file(kb_id, form, scope, parts, idempotency_key)
+    if content_type.startswith(FORM):
+        return await _upload_file(kb_id, request, scope, parts, idempotency_key)
     if content_type.startswith("application/json"):
         return await _upload_text(kb_id, await request.body(), scope, parts, idempotency_key)
     raise InvalidInput(
@@ -94,15 +72,12 @@ async def upload_document(
     )
 
 
-async def _upload_file(kb_id: UUID, form: FormData, scope: TenantScope, parts: Parts, key: str | None) -> UploadOut:
-    file = require_file(form.get("file"))
-    fields = {name: value for name, value in form.items() if name != "file"}
-    try:
-        facts = FileForm.model_validate({"name": file.filename or "", **fields})
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from error
+async def _upload_file(kb_id: UUID, request: Request, scope: TenantScope, parts: Parts, key: str | None) -> UploadOut:
     limits = parts.settings
-    async with receive(file, facts.name, limits.scratch_dir, limits.max_upload_bytes) as received:
+    async with (
+        read_file_form(request, FileForm) as (file, facts),
+        receive(file, facts.name, limits.scratch_dir, limits.max_upload_bytes) as received,
+    ):
         upload = UploadRequest(kb_id, facts.name, facts, received, key, password=facts.password or None)
         return await _accept(scope, parts, upload)
 

@@ -53,7 +53,7 @@ class DocumentFacts(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     metadata: Metadata = Field(default_factory=dict, description="Flat: text, numbers, true and false.")
-    tags: Tags = Field(default_factory=list)
+    tags: Tags = Field(default_factory=list, description="A list of words.")
     external_id: ExternalId | None = Field(None, description="Your own id: uploading it again replaces the document.")
 
 
@@ -81,11 +81,19 @@ class TextDocumentIn(DocumentFacts):
         return value
 
 
-class FileForm(DocumentFacts):
-    """The fields that stand beside `file` in a multipart upload: `metadata` and `tags` as JSON."""
+class FileFields(BaseModel):
+    """The fields that stand beside `file` in every form that sends one."""
 
-    name: DocumentName
-    password: SecretStr | None = Field(None, max_length=1024, description="Opens a protected file.")
+    model_config = ConfigDict(extra="forbid")
+
+    name: DocumentName = Field(description="Instead of the file's own name.")
+    password: SecretStr | None = Field(
+        None, max_length=1024, description="Opens a protected file. Kept encrypted, and until the file has been read."
+    )
+
+
+class FileForm(FileFields, DocumentFacts):
+    """The fields of an upload: `metadata` and `tags` as JSON."""
 
     @field_validator("metadata", "tags", mode="before")
     @classmethod

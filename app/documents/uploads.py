@@ -10,7 +10,7 @@ from pathlib import Path
 
 from starlette.datastructures import UploadFile
 
-from app.core.errors import InvalidInput, TooLarge
+from app.core.errors import TooLarge
 from app.parsing.detect import detect
 from app.parsing.reasons import parse_failure
 from app.parsing.registry import registry
@@ -59,9 +59,3 @@ async def _pieces(source: UploadFile | bytes) -> AsyncIterator[bytes]:
         return
     while piece := await source.read(PIECE):
         yield piece
-
-
-def require_file(value: object) -> UploadFile:
-    if not isinstance(value, UploadFile):
-        raise InvalidInput("The form needs a field `file` that holds a file.", code="file_missing")
-    return value
