@@ -1,6 +1,7 @@
 """The sandbox: what gets through, what is stopped and why, and that nothing is left behind."""
 
 import asyncio
+import contextlib
 import io
 import os
 import signal
@@ -9,6 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import psutil
 import pytest
 from openpyxl import Workbook
 
@@ -59,10 +61,12 @@ async def running_parser() -> int:
 
 
 def fork_servers() -> list[int]:
-    servers: list[int] = []
-    for task in Path("/proc/self/task").iterdir():
-        servers += [int(child) for child in (task / "children").read_text().split()]
-    return [pid for pid in servers if b"fork_server" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    servers = []
+    for process in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any("fork_server" in word for word in process.cmdline()):
+                servers.append(process.pid)
+    return servers
 
 
 async def test_a_document_comes_back_whole(tmp_path: Path, scratch: Path) -> None:
@@ -159,9 +163,11 @@ async def test_a_parser_holds_nothing_of_its_server(tmp_path: Path, monkeypatch:
 
 @linux_only
 async def test_a_lost_server_is_started_again(tmp_path: Path) -> None:
-    for server in fork_servers():
+    servers = fork_servers()
+    for server in servers:
         os.kill(server, signal.SIGKILL)
-    await asyncio.sleep(0.1)
+    while any(server in fork_servers() for server in servers):  # until this process has seen them end
+        await asyncio.sleep(0.05)
     assert (await parse_file(write(tmp_path, "again"), file_name="a.txt")).text == "again"
 
 

@@ -10,10 +10,10 @@ from app.parsing.document import ParsedDocument
 from app.parsing.ocr import Picture
 from app.parsing.parsers import pdf_layout, pdf_reader
 from app.parsing.parsers.pdf_engine import pymupdf
-from app.parsing.parsers.pdf_lines import Line, Matrix, PageLines, as_stored
+from app.parsing.parsers.pdf_lines import Box, Line, Matrix, PageLines, as_stored, turned
 from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
-from app.parsing.parsers.pdf_tables import FoundTable, lies_in, ruled_tables
-from app.parsing.parsers.pdf_text import page_lines
+from app.parsing.parsers.pdf_tables import FoundTable, Word, boxed_tables, lies_in, ruled_tables
+from app.parsing.parsers.pdf_text import PageText
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
@@ -82,9 +82,11 @@ class _Page:
         matrix = page.rotation_matrix
         self._shown: Matrix = (matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
         page.set_rotation(0)
+        self._draws_little = _content_bytes(page) <= _MAX_CONTENT
+        self._read = PageText(page, drawings=self._draws_little)
 
     def text(self) -> PageLines:
-        lines = page_lines(self._page)
+        lines = self._read.lines()
         lines.shown = self._shown
         return lines
 
@@ -92,7 +94,7 @@ class _Page:
         whole = abs(self._page.rect) or 1.0
         covered = [abs(pymupdf.Rect(image["bbox"]) & self._page.rect) for image in self._page.get_image_info()]
         strokes = 0
-        if not covered and _content_bytes(self._page) <= _MAX_CONTENT:
+        if not covered and self._draws_little:
             strokes = sum(len(path["items"]) for path in self._page.get_cdrawings())
         return replace(text, pictured=max(covered, default=0.0) / whole, strokes=strokes)
 
@@ -106,15 +108,26 @@ class _Page:
         return np.array(pixels.samples_mv, np.uint8).reshape(pixels.height, pixels.width, 3), scale
 
     def find_tables(self, found: PageLines) -> bool:
-        if _content_bytes(self._page) > _MAX_CONTENT:
+        if not self._draws_little:
             return False
-        with self._upright(found.turn) as page:
-            tables = ruled_tables(page)
+        drawings = self._read.drawings()
+        if all(drawing.plain or not drawing.stroked for drawing in drawings):
+            boxes = [(self._turned(drawing.box, found), drawing.stroked) for drawing in drawings if drawing.plain]
+            tables = boxed_tables(boxes, lambda: self._words(found))
+        else:  # of strokes with corners the box does not tell the rules
+            with self._upright(found.turn) as page:
+                tables = ruled_tables(page)
         self._put_in(found, tables)
         return True
 
+    def _turned(self, box: Box, found: PageLines) -> Box:
+        return turned(box, found.turn, self._page.rect.width, self._page.rect.height)
+
+    def _words(self, found: PageLines) -> list[Word]:
+        return [(*self._turned((x0, y0, x1, y1), found), *rest) for x0, y0, x1, y1, *rest in self._read.words()]
+
     def lay_out(self, found: PageLines) -> bool:
-        if not found.lines or _content_bytes(self._page) > _MAX_CONTENT:
+        if not found.lines or not self._draws_little:
             return False
         with self._upright(found.turn) as page:
             tables = pdf_layout.lay_out(page, found.lines)

@@ -23,7 +23,8 @@ def elements(pages: Sequence[PageLines], outline: Outline) -> Iterator[Element]:
     drop_running_lines(list(pages))
     for lines in pages:
         for line in (*lines.lines, *lines.strays):
-            line.text = _LONE_BREAK.sub(" ", line.text)
+            if "\ufffd" in line.text:
+                line.text = _LONE_BREAK.sub(" ", line.text)
     by_page = [_page_paragraphs(page, number) for number, page in enumerate(pages, start=1)]
     mend_cuts(by_page)
     kind_of = KindOf([paragraph for page in by_page for paragraph in page], outline)

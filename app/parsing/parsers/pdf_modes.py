@@ -54,7 +54,7 @@ class PageFacts:
 
 def text_facts(lines: Iterable[Line]) -> PageFacts:
     """What the text layer itself tells."""
-    text = "".join("".join(line.text.split()) for line in lines)
+    text = "".join("".join([line.text for line in lines]).split())
     return PageFacts(len(text), len(_BROKEN.findall(text)))
 
 

@@ -26,10 +26,10 @@ class _Group:
     bands: list[list[Line]] = field(default_factory=list)
     covered: list[Interval] = field(default_factory=list)
 
-    def add(self, band: list[Line]) -> None:
+    def add(self, band: list[Line], spans: list[Interval]) -> None:
         self.lines.extend(band)
         self.bands.append(band)
-        self.covered = _merged([*self.covered, *_spans(band)])
+        self.covered = _merged([*self.covered, *spans])
 
 
 def in_reading_order(lines: list[Line]) -> list[Line]:
@@ -79,22 +79,23 @@ def _was_split(above: list[list[Line]], group: _Group) -> bool:
 def _groups(lines: list[Line]) -> list[_Group]:
     groups: list[_Group] = []
     for band in _bands(lines):
-        current = groups[-1] if groups else None
-        if current is None or not _fits(current, band):
-            current = _Group()
-            groups.append(current)
-        current.add(band)
+        spans = _merged(_spans(band))
+        if not groups or not _fits(groups[-1], band, spans):
+            groups.append(_Group())
+        groups[-1].add(band, spans)
     return groups
 
 
-def _fits(group: _Group, band: list[Line]) -> bool:
-    """Whether the band keeps a gutter of the group open, or neither has any."""
+def _fits(group: _Group, band: list[Line], spans: list[Interval]) -> bool:
+    """Whether the band, which covers `spans`, keeps a gutter of the group open, or neither has any."""
+    if len(spans) == 1 and len(group.covered) == 1:  # neither has any: most pages of prose
+        left, right = sorted((spans[0], group.covered[0]))
+        if right[0] <= left[1]:
+            return True
     size = _typical_size([*group.lines[-20:], *band])
-    together = _merged([*group.covered, *_spans(band)])
-    open_before, open_in_band = _gaps(group.covered, size), _gaps(_merged(_spans(band)), size)
-    if _gaps(together, size):
+    if _gaps(_merged([*group.covered, *spans]), size):
         return True
-    return not open_before and not open_in_band
+    return not _gaps(group.covered, size) and not _gaps(spans, size)
 
 
 def _bands(lines: list[Line]) -> list[list[Line]]:

@@ -97,11 +97,11 @@ def join(text: str, following: str) -> str:
 
 
 def is_hyphenated(text: str) -> bool:
-    return _HYPHENATED.search(text.rstrip()) is not None
+    return _HYPHENATED.search(text.rstrip()[-3:]) is not None
 
 
 def sentence_ended(text: str) -> bool:
-    return _SENTENCE_END.search(text.rstrip()) is not None
+    return _SENTENCE_END.search(text.rstrip()[-2:]) is not None
 
 
 def is_list_item(text: str) -> bool:

@@ -6,6 +6,7 @@ from C in a few milliseconds, and a page without a grid costs only the look.
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -13,10 +14,12 @@ from typing import Any
 from app.parsing.document import Table
 from app.parsing.parsers.pdf_engine import pymupdf
 from app.parsing.parsers.pdf_lines import Box
+from app.parsing.parsers.pdf_text import TEXT_FLAGS
 from app.parsing.tables import without_empty_edges
 
 _TOLERANCE = 3.0  # points within which ends of rules meet
 _MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
+_MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
 _MIN_LENGTH = 6.0
 _MAX_PATHS = 20_000
 _MAX_RULES = 3_000
@@ -54,20 +57,35 @@ def ruled_tables(page: pymupdf.Page) -> list[FoundTable]:
     paths = page.get_cdrawings()
     if len(paths) > _MAX_PATHS:
         return []
-    across, down = _rules(paths)
+    return _tables(*_rules(paths), lambda: table_words(page))
+
+
+def boxed_tables(boxes: Iterable[tuple[Box, bool]], words: Callable[[], list[Word]]) -> list[FoundTable]:
+    """The same by the boxes of rectangles and straight lines, each with whether it is stroked, and the page's words.
+
+    All of them turned so that the text is upright.
+    """
+    across: list[_Rule] = []
+    down: list[_Rule] = []
+    for box, stroked in boxes:
+        _add_rectangle(across, down, box, stroked=stroked, thin=_MAX_STROKE if stroked else _MAX_RULE)
+    return _tables(_connected(across), _connected(down), words)
+
+
+def _tables(across: list[_Rule], down: list[_Rule], words: Callable[[], list[Word]]) -> list[FoundTable]:
     if len(across) < 2 or len(down) < 2 or len(across) + len(down) > _MAX_RULES:
         return []
     grids = [grid for grid in _grids(across, down) if grid is not None]
     if not grids:
         return []
-    words = table_words(page)
-    found = (_fill(grid, words) for grid in grids)
+    on_page = words()
+    found = (_fill(grid, on_page) for grid in grids)
     return [table for table in found if table is not None]
 
 
 def table_words(page: pymupdf.Page) -> list[Word]:
     """The words of a page, for filling grids."""
-    words: list[Word] = page.get_text("words", flags=pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
+    words: list[Word] = page.get_text("words", flags=TEXT_FLAGS)
     return words
 
 
@@ -125,12 +143,12 @@ def _add_segment(across: list[_Rule], down: list[_Rule], x0: float, y0: float, x
         down.append(_Rule((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
 
 
-def _add_rectangle(across: list[_Rule], down: list[_Rule], box: Box, *, stroked: bool) -> None:
+def _add_rectangle(across: list[_Rule], down: list[_Rule], box: Box, *, stroked: bool, thin: float = _MAX_RULE) -> None:
     """A thin rectangle is a rule, a stroked one is four; shading alone is neither."""
     left, top, right, bottom = min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])
-    if bottom - top <= _MAX_RULE:
+    if bottom - top <= thin:
         _add_segment(across, down, left, (top + bottom) / 2, right, (top + bottom) / 2)
-    elif right - left <= _MAX_RULE:
+    elif right - left <= thin:
         _add_segment(across, down, (left + right) / 2, top, (left + right) / 2, bottom)
     elif stroked:
         for y in (top, bottom):

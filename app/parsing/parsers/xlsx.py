@@ -52,7 +52,7 @@ def read_workbook(source: Source, extent: Extent) -> ParsedDocument:
     Raises `ParseFailed`: `too_complex`, `encrypted`, `damaged`.
     """
     store = CellStore(source)
-    if extent.cells > store.most * 4:
+    if extent.cells > max(source.limits.cells * 4, store.most):
         raise parse_failure("too_complex", "Its cells are scattered over far more rows and columns than they fill.")
     try:
         with _panics_as_errors(), CalamineWorkbook.from_path(str(source.path)) as workbook:
