@@ -1,12 +1,15 @@
 """The parsed form of a document, read again for its tables and headings.
 
-It is one blob, and may be hundreds of megabytes: it is read without making elements of it, and one at a time.
+It is one blob, and may be hundreds of megabytes: it is read without making elements of it, and one at a time. The
+rows of large tables stand beside it, and only the pages that are asked for are read.
 """
 
 import asyncio
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -16,11 +19,13 @@ from pydantic_core import from_json
 from app.chunking.sections import HeadingPath
 from app.chunking.table_forms import whole_names
 from app.chunks.schemas import OutlineNode, OutlineOut, TableOut
-from app.core.errors import NotFound
+from app.core.errors import EngineRejected, NotFound
 from app.core.scope import TenantScope
-from app.ingestion.projection import parsed_key
+from app.ingestion.projection import cells_key, parsed_key
 from app.models import Document
-from app.parsing.document import Element, ElementKind
+from app.parsing.cells import page_name
+from app.parsing.document import Element, ElementKind, StoredCells
+from app.parsing.table_profile import column_profiles
 from app.ports.parts import Parts
 
 ParsedForm = Mapping[str, Any]
@@ -36,6 +41,33 @@ class ParsedForms:
         self._parts = parts
         self._turn = asyncio.Semaphore(1)
 
+    async def table_rows(
+        self, scope: TenantScope, document: Document, number: int, after: int, limit: int
+    ) -> "TableRows":
+        """At most `limit` rows of a table, of which the first `after` are left out. Raises `NotFound`."""
+        found, stored = await self.read(scope, document, lambda form: _rows(form, number, after, limit))
+        if stored is not None:
+            first = found.table.header_rows + after
+            found.rows.extend([row async for row in self._stored(scope, document, stored, first, limit)])
+        return found
+
+    async def _stored(
+        self, scope: TenantScope, document: Document, cells: StoredCells, first: int, limit: int
+    ) -> AsyncIterator[list[str]]:
+        """Rows from the one with that number, from 0 with the header's, filled up to the table's width."""
+        last = min(first + limit, cells.rows)
+        while first < last:
+            page = bisect_right(cells.starts, first)
+            key = f"{cells_key(document.id, document.active_generation or 0)}/{page_name(cells.number, page)}"
+            content = b"".join([piece async for piece in self._parts.blobs.get(scope, key)])
+            skipped = first - cells.starts[page - 1]
+            rows: list[list[str]] = from_json(content)[skipped : skipped + last - first]
+            for row in rows:
+                yield row + [""] * (len(cells.columns) - len(row))
+            if not rows:
+                raise EngineRejected("The cells of this table are damaged.", code="cells_damaged")
+            first += len(rows)
+
     async def read(self, scope: TenantScope, document: Document, look: Callable[[ParsedForm], Result]) -> Result:
         """What `look`, in a thread, makes of the active version's parsed form. `NotFound` where nothing is ready."""
         if document.active_generation is None:
@@ -47,20 +79,29 @@ class ParsedForms:
                 return await asyncio.to_thread(lambda: look(from_json(path.read_bytes())))
 
 
-def tables(form: ParsedForm) -> list[TableOut]:
-    return [_table_out(number, element) for number, element in enumerate(_tables(form), start=1)]
+def tables(form: ParsedForm, after: int, limit: int) -> list[TableOut]:
+    """At most so many tables, of which the first `after` are left out."""
+    wanted = islice(enumerate(_tables(form), start=1), after, after + limit)
+    return [_table_out(number, element) for number, element in wanted]
 
 
-def table_rows(
-    form: ParsedForm, number: int, after: int, limit: int
-) -> tuple[TableOut, list[list[str]], list[list[str]]]:
-    """A table, its header rows, and at most `limit` of its rows, of which the first `after` are left out."""
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    table: TableOut
+    header: list[list[str]]
+    rows: list[list[str]]
+
+
+def _rows(form: ParsedForm, number: int, after: int, limit: int) -> tuple[TableRows, StoredCells | None]:
+    """A table with the rows asked for, or with none of them where its cells are stored, and then where."""
     for position, element in enumerate(_tables(form), start=1):
         if position == number:
             rows: list[list[str]] = element["table"]["rows"]
             first = element["table"]["header_rows"]
             begin = first + after
-            return _table_out(number, element), rows[:first], rows[begin : begin + limit]
+            stored = _stored_cells(element)
+            wanted = rows[begin : begin + limit] if stored is None else []
+            return TableRows(_table_out(number, element), rows[:first], wanted), stored
     raise NotFound(f"The document has no table {number}.", code="table_not_found")
 
 
@@ -68,10 +109,16 @@ def _tables(form: ParsedForm) -> Iterator[Mapping[str, Any]]:
     return (element for element in form["elements"] if element["table"] is not None)
 
 
+def _stored_cells(element: Mapping[str, Any]) -> StoredCells | None:
+    stored = element["table"].get("stored")  # forms that were made before tables were stored apart lack it
+    return None if stored is None else StoredCells.model_validate(stored)
+
+
 def _table_out(number: int, element: Mapping[str, Any]) -> TableOut:
     table = element["table"]
     header_rows: int = table["header_rows"]
     width = len(table["rows"][0]) if table["rows"] else 0
+    stored = _stored_cells(element)
     return TableOut(
         number=number,
         caption=table["caption"],
@@ -79,7 +126,8 @@ def _table_out(number: int, element: Mapping[str, Any]) -> TableOut:
         page=element["page"],
         columns=whole_names(table["rows"][:header_rows]) if header_rows else [""] * width,
         header_rows=header_rows,
-        row_count=len(table["rows"]) - header_rows,
+        row_count=(stored.rows if stored else len(table["rows"])) - header_rows,
+        profiles=stored.columns if stored else column_profiles(table["rows"][header_rows:], width),
     )
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from app.chunks import repository, service
-from app.chunks.parsed import outline, table_rows, tables
+from app.chunks.parsed import outline, tables
 from app.chunks.preview import MOST_BYTES
 from app.chunks.schemas import (
     ChunkChangeOut,
@@ -99,9 +99,9 @@ async def list_tables(
 ) -> Page[TableOut]:
     async with parts.database.read(scope) as session:
         document = await documents.get(session, document_id)
-    found = await workshop.parsed.read(scope, document, tables)
-    items = found[after : after + limit]
-    return Page(items=items, next_cursor=str(items[-1].number) if items and len(found) > after + limit else None)
+    found = await workshop.parsed.read(scope, document, lambda form: tables(form, after, limit + 1))
+    items = found[:limit]
+    return Page(items=items, next_cursor=str(items[-1].number) if len(found) > limit else None)
 
 
 @router.get("/v1/documents/{document_id}/tables/{number}", response_model=TableRowsOut, responses=TABLE_ANSWERS)
@@ -118,13 +118,12 @@ async def get_table(
     """Rows of a table as cells. As Markdown the header is repeated on each page, and `x-next-cursor` names the next."""
     async with parts.database.read(scope) as session:
         document = await documents.get(session, document_id)
-    table, header, rows = await workshop.parsed.read(
-        scope, document, lambda form: table_rows(form, number, after, limit)
-    )
+    found = await workshop.parsed.table_rows(scope, document, number, after, limit)
+    table, rows = found.table, found.rows
     cursor = str(after + len(rows)) if rows and after + len(rows) < table.row_count else None
     if format_ == "json":
         return TableRowsOut(table=table, items=rows, next_cursor=cursor)
-    return _as_markdown(header, rows, cursor)
+    return _as_markdown(found.header, rows, cursor)
 
 
 def _as_markdown(header: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], cursor: str | None) -> Response:

@@ -11,7 +11,7 @@ from app.chunking.settings import ChunkingSettings
 from app.core.text import storable
 from app.documents.schemas import ChunkOut, FileFields
 from app.ingestion.schemas import OperationOut
-from app.parsing.document import BoundingBox
+from app.parsing.document import BoundingBox, ColumnProfile
 
 MOST_TEXT_CHARACTERS = 65_536
 
@@ -146,6 +146,8 @@ class TableOut(BaseModel):
     header_rows: int
     row_count: int
     """Without header rows."""
+    profiles: list[ColumnProfile]
+    """What each column holds."""
 
 
 class TableRowsOut(BaseModel):

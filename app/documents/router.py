@@ -33,6 +33,7 @@ from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion.schemas import OperationOut
 from app.knowledge_bases import service as knowledge_bases
 from app.models import Document, DocumentStatus
+from app.parsing import document as parsed
 from app.ports.parts import Parts
 
 router = APIRouter(tags=["documents"])
@@ -185,6 +186,7 @@ async def list_chunks(
 
 
 def _document_out(row: Document) -> DocumentOut:
+    reading = parsed.Reading.model_validate(row.reading)
     return DocumentOut(
         id=row.id,
         knowledge_base_id=row.knowledge_base_id,
@@ -199,6 +201,10 @@ def _document_out(row: Document) -> DocumentOut:
         error=DocumentError(code=row.error_code, detail=row.error_detail or "") if row.error_code else None,
         active_generation=row.active_generation,
         page_count=row.page_count,
+        parser=reading.parser,
+        warnings=reading.warnings,
+        page_modes=reading.page_modes,
+        confidence=reading.confidence,
         chunk_count=row.chunk_count,
         created_at=row.created_at,
         updated_at=row.updated_at,

@@ -136,6 +136,14 @@ class DocumentOut(BaseModel):
     """Why the newest upload failed. An earlier generation may still be searched: see `active_generation`."""
     active_generation: int | None
     page_count: int | None
+    parser: str | None
+    """Name and version of what read the active generation, as the three that follow."""
+    warnings: list[str]
+    """What was left out, repaired or uncertain, in sentences."""
+    page_modes: dict[str, int]
+    """Of PDFs and pictures: how many pages were read by their text layer (`fast`), a layout model, or `ocr`."""
+    confidence: float | None
+    """Of text recognised in pictures: 0 to 1, the mean over its characters."""
     chunk_count: int
     created_at: datetime
     updated_at: datetime

@@ -91,7 +91,8 @@ class Ingestion:
         settings = self._parts.settings
         limits = ParseLimits(wall_seconds=settings.parse_timeout_seconds, memory_bytes=settings.parse_memory_bytes)
         with tempfile.TemporaryDirectory(prefix="parse-", dir=settings.scratch_dir) as scratch:
-            original, result = Path(scratch) / "original", Path(scratch) / "parsed.json"
+            original, result, cells = (Path(scratch) / name for name in ("original", "parsed.json", "cells"))
+            await asyncio.to_thread(cells.mkdir)
             await self._parts.blobs.fetch(self._scope, subject.generation.blob_key, original)
             reached("fetched")
             parsed = await parse_file(
@@ -101,13 +102,15 @@ class Ingestion:
                 password=passwords.of_generation(self._parts, subject.generation),
                 settings=ParsingSettings.model_validate(subject.generation.settings.get("parsing", {})),
                 progress=self._log.progress,
+                cells=cells,
             )
             if not parsed.text.strip():
                 raise parse_failure("no_text")
             await asyncio.to_thread(result.write_text, parsed.model_dump_json(), "utf-8")
+            for page in await asyncio.to_thread(lambda: sorted(cells.iterdir())):
+                await self._parts.blobs.put_file(self._scope, f"{self._cells_key}/{page.name}", page)
             await self._parts.blobs.put_file(self._scope, self._parsed_key, result)
         self._parsed = parsed
-        self._log.progress(parsed.page_count or 0, parsed.page_count)
         reached("parsed")
         self._log.enter("chunk")
 
@@ -127,6 +130,7 @@ class Ingestion:
             session.add(generation)
             passwords.forget(generation)
             generation.media_type, generation.parser = parsed.media_type, parsed.parser
+            generation.reading = parsed.reading.model_dump(mode="json")
             generation.settings = {**generation.settings, "title": title, "pages": parsed.page_count}
             chunks = await repository.replace_chunks(session, subject, drafts, hashes, keep=projection.BATCH)
             if chunks is not None:
@@ -237,6 +241,10 @@ class Ingestion:
     @property
     def _parsed_key(self) -> str:
         return projection.parsed_key(self._document_id, self._generation)
+
+    @property
+    def _cells_key(self) -> str:
+        return projection.cells_key(self._document_id, self._generation)
 
     async def _load_parsed(self) -> ParsedDocument:
         with tempfile.TemporaryDirectory(prefix="chunk-", dir=self._parts.settings.scratch_dir) as scratch:

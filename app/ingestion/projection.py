@@ -123,9 +123,20 @@ async def tidy_after_late_write(
     for index in (parts.vectors, parts.texts):
         held = [item.chunk_id async for item in index.scan(scope, document_id=document_id, generation=generation)]
         await index.delete(scope, held)
-    await parts.blobs.delete(scope, parsed_key(document_id, generation))
+    for key in parsed_keys(document_id, generation):
+        await parts.blobs.delete(scope, key)
 
 
 def parsed_key(document_id: UUID, generation: int) -> str:
     """Where the parsed form of a generation is kept among the blobs."""
     return f"parsed/{document_id}/{generation}.json"
+
+
+def cells_key(document_id: UUID, generation: int) -> str:
+    """The folder of blobs with the cells of its large tables, named as in `app.parsing.cells`."""
+    return f"parsed/{document_id}/{generation}"
+
+
+def parsed_keys(document_id: UUID, generation: int) -> tuple[str, str]:
+    """All that parsing leaves of a generation."""
+    return parsed_key(document_id, generation), cells_key(document_id, generation)

@@ -13,7 +13,7 @@ from app.core.ledger import Lease
 from app.core.stages import StageLog
 from app.ingestion import purge_repository as repository
 from app.ingestion.checkpoints import reached
-from app.ingestion.projection import parsed_key
+from app.ingestion.projection import parsed_keys
 from app.ingestion.purge_repository import PurgedGeneration
 from app.ingestion.repository import lock_document
 from app.ports.parts import Parts
@@ -58,7 +58,7 @@ class _Purge:
                 await index.delete(scope, ids[first : first + BATCH])
             counts[name] += len(ids)
         reached("purging")
-        for key in (generation.blob_key, parsed_key(generation.document_id, generation.number)):
+        for key in (generation.blob_key, *parsed_keys(generation.document_id, generation.number)):
             counts["blobs"] += await self.parts.blobs.delete(scope, key)
         async with self.parts.database.write(scope) as session:
             await self.parts.ledger.hold(session, self.lease)

@@ -95,13 +95,13 @@ async def verify(parts: Parts, scope: TenantScope) -> TenantReport:
     async with parts.database.read(scope) as session:
         after = await _Facts.read(session)
         unpurged = await repository.unpurged_documents(session)
-    known = before.blobs.needed | before.blobs.allowed | after.blobs.needed | after.blobs.allowed
+    unknown = [key for key in held if not (before.blobs.knows(key) or after.blobs.knows(key))]
     return TenantReport(
         tenant_id=scope.tenant_id,
         vectors=_compare(before, after, in_vectors),
         terms=_compare(before, after, in_terms),
         blobs_missing=sorted((before.blobs.needed & after.blobs.needed) - held),
-        blobs_orphaned=sorted(key for key in held - known if not repository.is_fresh(key)),
+        blobs_orphaned=sorted(key for key in unknown if not repository.is_fresh(key)),
         unpurged=[found.document_id for found in unpurged],
     )
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, exists, or_, select
 
 from app.core.database import ReadSession
-from app.ingestion.projection import parsed_key
+from app.ingestion.projection import cells_key, parsed_key
 from app.models import (
     Chunk,
     Document,
@@ -80,6 +80,11 @@ class BlobKeys:
     needed: set[str]
     allowed: set[str]
     """Parsed forms, made by a stage, and what is being purged: these may be there or not."""
+    folders: set[str]
+    """Where any blob is allowed: cells of large tables."""
+
+    def knows(self, key: str) -> bool:
+        return key in self.needed or key in self.allowed or key.rpartition("/")[0] in self.folders
 
 
 async def blob_keys(session: ReadSession) -> BlobKeys:
@@ -91,10 +96,12 @@ async def blob_keys(session: ReadSession) -> BlobKeys:
     )
     needed: set[str] = set()
     allowed: set[str] = set()
+    folders: set[str] = set()
     for document_id, generation, key, state, deleted in rows:
         (allowed if deleted or state is GenerationState.RETIRED else needed).add(key)
         allowed.add(parsed_key(document_id, generation))
-    return BlobKeys(needed, allowed)
+        folders.add(cells_key(document_id, generation))
+    return BlobKeys(needed, allowed, folders)
 
 
 def is_fresh(key: str) -> bool:

@@ -238,7 +238,7 @@ async def activate(session: WriteSession, subject: Subject, chunk_count: int, pa
     generation.chunk_count = chunk_count
     document.active_generation = generation.generation
     document.chunk_count, document.page_count = chunk_count, page_count
-    document.media_type = generation.media_type
+    document.media_type, document.reading = generation.media_type, generation.reading
     if document.latest_generation == generation.generation:
         document.status, document.error_code, document.error_detail = DocumentStatus.READY, None, None
 

@@ -53,6 +53,8 @@ class Document(HasId, OfTenant, Timestamps, Base):
     active_generation: Mapped[int | None]
     latest_generation: Mapped[int] = mapped_column(default=1)
     page_count: Mapped[int | None]
+    reading: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    """How the active generation was read: `app.parsing.document.Reading`."""
     chunk_count: Mapped[int] = mapped_column(default=0)
     created_by: Mapped[UUID | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     deleted_at: Mapped[datetime | None]
@@ -88,6 +90,8 @@ class Generation(OfTenant, Base):
     """Chunking and embedding settings that it is made with."""
     media_type: Mapped[str | None]
     parser: Mapped[str | None]
+    reading: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    """As `Document.reading`; empty until it has been parsed."""
     chunk_count: Mapped[int | None]
     fencing: Mapped[int] = mapped_column(BigInteger, default=0)
     """Highest fencing number that wrote it."""

@@ -17,6 +17,9 @@ async def test_a_knowledge_base_says_how_pages_are_read(owner: Person) -> None:
     await owner.client.patch(path, json={"settings": {"parsing": {"pdf": "ocr"}}})
     outcome, document = await sent(owner, f"{path}/documents", SCAN)
     assert (outcome, document["status"], document["error"]) == ("replaced", "ready", None)
+    assert document["parser"].startswith("pymupdf")
+    assert (document["page_modes"], document["warnings"]) == ({"ocr": 1}, [])
+    assert 0.6 < document["confidence"] <= 1
     chunks = (await owner.client.get(f"/v1/documents/{document['id']}/chunks")).json()["items"]
     assert "Only a picture of words" in chunks[0]["text"]
 
