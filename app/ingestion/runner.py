@@ -35,6 +35,8 @@ log = structlog.get_logger()
 
 Handler = Callable[[Parts, Lease], Coroutine[Any, Any, None]]
 POSTPONED_FOR = timedelta(seconds=1)
+HEED_SECONDS = 2.0
+"""How often a worker looks whether somebody has cancelled: more often than its lease needs."""
 
 
 async def _ingest(parts: Parts, lease: Lease) -> None:
@@ -135,7 +137,7 @@ class OperationRunner:
     async def _beat(self, lease: Lease) -> None:
         """Never returns; raises `LeaseLost` or `Cancelled`. While Postgres is away the lease may run out."""
         while True:
-            await asyncio.sleep(self._parts.ledger.heartbeat_seconds)
+            await asyncio.sleep(min(self._parts.ledger.heartbeat_seconds, HEED_SECONDS))
             with contextlib.suppress(Unavailable):
                 await self._parts.ledger.heartbeat(lease)
 

@@ -276,6 +276,20 @@ async def test_cancelled_meanwhile_it_is_not_activated(bench: Bench, step: tuple
     assert (await bench.document(document.id)).status is DocumentStatus.READY
 
 
+@pytest.mark.parametrize(("engine", "method"), [("blobs", "fetch"), ("embedder", "embed_passages")])
+async def test_a_cancellation_ends_what_would_take_for_ever(bench: Bench, engine: str, method: str) -> None:
+    upload = await bench.upload(prose("turnstone"))
+
+    async def cancel_and_hang() -> None:
+        async with bench.parts.database.write(bench.scope) as session:
+            await service.cancel(session, bench.parts, operation_of(upload))
+        await asyncio.Event().wait()
+
+    await bench.interposed(engine, method, before=cancel_and_hang).run(operation_of(upload))
+    assert (await bench.operation(operation_of(upload))).state is OperationState.CANCELLED
+    assert (await bench.document(upload.document.id)).error_code == "cancelled"
+
+
 async def test_interrupted_it_is_handed_over_at_once(bench: Bench) -> None:
     upload = await bench.upload(prose("sanderling"))
     reached = asyncio.Event()
