@@ -163,11 +163,9 @@ async def test_a_parser_holds_nothing_of_its_server(tmp_path: Path, monkeypatch:
 
 @linux_only
 async def test_a_lost_server_is_started_again(tmp_path: Path) -> None:
-    servers = fork_servers()
-    for server in servers:
+    for server in fork_servers():
         os.kill(server, signal.SIGKILL)
-    while any(server in fork_servers() for server in servers):  # until this process has seen them end
-        await asyncio.sleep(0.05)
+        await asyncio.to_thread(os.waitid, os.P_PID, server, os.WEXITED | os.WNOWAIT)  # dead, and not told to its owner
     assert (await parse_file(write(tmp_path, "again"), file_name="a.txt")).text == "again"
 
 
