@@ -52,7 +52,7 @@ def after_retrieval(state: AgentState, runtime: Runtime[Turn]) -> str:
     turn = runtime.context
     if turn.parts.chat_models.names:
         return "generate" if state["relevance"] != Relevance.NONE or turn.history else "decline"
-    return "extract" if state["relevance"] == Relevance.STRONG else "decline"
+    return "extract" if state["relevance"] != Relevance.NONE else "decline"
 
 
 def after_generation(state: AgentState) -> str:

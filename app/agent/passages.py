@@ -22,8 +22,8 @@ class Passage:
     page: int | None
     heading_path: tuple[str, ...]
     text: str
-    dense: float | None
-    """Cosine similarity with the question; None where the vectors could not be asked or lack it."""
+    neutral: float | None
+    """Likeness to the question whatever their languages, see `app.agent.neutral`; None where no vector could tell."""
     matched_terms: frozenset[str]
     """Terms of the question that the chunk, its title or its headings hold."""
     page_starts: Sequence[tuple[int, int]] = ()
@@ -31,7 +31,7 @@ class Passage:
     """Whether its text is the document's own: that of a table's description is not, and is no quote."""
 
     @classmethod
-    def of(cls, number: int, hit: Hit) -> "Passage":
+    def of(cls, number: int, hit: Hit, neutral: float | None) -> "Passage":
         return cls(
             number=number,
             chunk_id=hit.chunk_id,
@@ -41,7 +41,7 @@ class Passage:
             page=hit.page,
             heading_path=tuple(hit.heading_path),
             text=hit.text,
-            dense=hit.scores.dense,
+            neutral=neutral,
             matched_terms=frozenset(hit.matched_terms),
             page_starts=hit.page_starts,
             is_verbatim=hit.kind is not ChunkKind.TABLE_SUMMARY,

@@ -10,6 +10,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
+from app.agent.neutral import NeutralQuestion
 from app.agent.passages import Passage
 from app.agent.rendering import CitationReference, storable
 from app.core.scope import TenantScope
@@ -73,6 +74,8 @@ class Turn:
     scope: TenantScope
     history: Sequence[ChatMessage] = ()
     """What was said before, the oldest first; without citation markers, which count anew in every turn."""
+    neutral_question: NeutralQuestion | None = None
+    """Of what was searched for; None where its vector could not be had."""
     passages: dict[int, Passage] = field(default_factory=dict)
     draft: Draft = field(default_factory=Draft)
 

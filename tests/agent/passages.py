@@ -5,7 +5,7 @@ from app.core.ids import new_id
 from app.terms import index_terms, query_terms
 
 
-def passage(number: int, text: str, *, question: str = "", dense: float | None = None, heading: str = "") -> Passage:
+def passage(number: int, text: str, *, question: str = "", neutral: float | None = None, heading: str = "") -> Passage:
     held = set(index_terms(f"{heading}\n{text}"))
     return Passage(
         number=number,
@@ -16,6 +16,6 @@ def passage(number: int, text: str, *, question: str = "", dense: float | None =
         page=number,
         heading_path=(heading,) if heading else (),
         text=text,
-        dense=dense,
+        neutral=neutral,
         matched_terms=frozenset(held & set(query_terms(question))) if question else frozenset(),
     )

@@ -1,7 +1,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.agent.markers import MarkerFilter, cited_numbers, marked_segments
@@ -43,17 +43,20 @@ def test_only_markers_of_sources_are_left(said: str, shown: str) -> None:
         assert filtered(said[:first], said[first:second], said[second:]) == shown
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("ab [】【]1９9,†`\n^源", max_size=12), max_size=8))
 def test_how_the_text_is_cut_changes_nothing(pieces: list[str]) -> None:
     whole = "".join(pieces)
     assert filtered(*pieces) == filtered(whole)
 
 
+@settings(deadline=None)
 @given(st.text("ab [】【]1９9,†`\n^源", max_size=60))
 def test_every_cited_number_is_a_source(text: str) -> None:
     assert set(cited_numbers(filtered(text))) <= SOURCES
 
 
+@settings(deadline=None)
 @given(st.text("ab [1", min_size=200, max_size=400))
 def test_little_is_held_back(text: str) -> None:
     assert len(text) - len(MarkerFilter(SOURCES).feed(text)) <= 110

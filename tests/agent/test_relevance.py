@@ -1,53 +1,57 @@
-"""The grades at the measured values; the measuring itself is told in `app.agent.relevance`."""
-
-import pytest
+"""The grades at the chosen thresholds, and the order of passages; the choosing is told in `app.agent.relevance`."""
 
 from app.agent.language import Language, language_of
-from app.agent.nodes.retrieve import searched_for
-from app.agent.relevance import Relevance, relevance_of
+from app.agent.relevance import Relevance, in_reading_order, relevance_of
 from tests.agent.passages import passage
 
-BACKGROUND = {Language.ENGLISH: 0.72, Language.CHINESE: 0.70}
 QUESTION = "How many days of annual leave?"
 
 
-def grade(text: str, dense: float | None, *, question: str = QUESTION, background: bool = True) -> Relevance:
-    passages = [passage(1, text, question=question, dense=dense)]
-    return relevance_of(question, passages, BACKGROUND if background else None)
+def grade(text: str, neutral: float | None, *, question: str = QUESTION) -> Relevance:
+    return relevance_of(question, [passage(1, text, question=question, neutral=neutral)])
 
 
-def test_near_and_sharing_terms_is_strong() -> None:
-    assert grade("Annual leave is 25 days.", 0.86) is Relevance.STRONG
+def test_near_is_strong_and_far_is_nothing() -> None:
+    assert grade("Annual leave is 25 days.", 0.2) is Relevance.STRONG
+    assert grade("Sick leave is paid.", 0.1) is Relevance.WEAK
+    assert grade("The train departs at nine.", 0.02) is Relevance.NONE
 
 
-def test_as_near_as_unrelated_texts_are_is_nothing() -> None:
-    assert grade("The train departs at nine.", 0.76) is Relevance.NONE
-
-
-def test_another_language_needs_no_shared_terms() -> None:
-    assert grade("每年有二十五天年假。", 0.78) is Relevance.STRONG
-    assert grade("火车九点出发。", 0.72) is Relevance.NONE
+def test_another_language_may_be_further_away() -> None:
+    assert grade("每年有二十五天年假。", 0.1) is Relevance.STRONG
+    assert grade("病假另算。", 0.06) is Relevance.WEAK
+    assert grade("火车九点出发。", 0.02) is Relevance.NONE
 
 
 def test_without_vectors_terms_decide() -> None:
     assert grade("Annual leave is 25 days.", None) is Relevance.STRONG
-    assert grade("Annual leave is 25 days.", 0.9, background=False) is Relevance.STRONG
     assert grade("The train departs at nine.", None) is Relevance.NONE
 
 
 def test_nothing_found_is_nothing() -> None:
-    assert relevance_of(QUESTION, [], BACKGROUND) is Relevance.NONE
+    assert relevance_of(QUESTION, []) is Relevance.NONE
     assert grade("anything", 0.9, question="???") is Relevance.NONE
 
 
-@pytest.mark.parametrize("question", ["and why?", "为什么呢？", "那是什么？"])
-def test_a_question_that_names_nothing_is_searched_with_the_one_before(question: str) -> None:
-    assert searched_for(question, "How long is leave?") == f"How long is leave?\n{question}"
-    assert searched_for(question, None) == question
+def test_passages_of_another_language_come_where_they_belong() -> None:
+    """Retrieval puts the question's own language first, whatever the texts are about."""
+    found = [
+        passage(1, "The train departs at nine.", neutral=0.03),
+        passage(2, "Sick leave is unlimited.", neutral=0.11),
+        passage(3, "火车九点出发。", neutral=-0.02),
+        passage(4, "每年有二十五天年假。", neutral=0.15),
+    ]
+    assert [one.number for one in in_reading_order(QUESTION, found)] == [4, 1, 2, 3]
 
 
-def test_a_question_that_names_something_stands_alone() -> None:
-    assert searched_for("And sick leave?", "How long is annual leave?") == "And sick leave?"
+def test_one_language_keeps_the_order_of_retrieval() -> None:
+    found = [passage(number, "Leave.", neutral=neutral) for number, neutral in ((1, 0.1), (2, 0.3), (3, None))]
+    assert in_reading_order(QUESTION, found) == found
+
+
+def test_without_vectors_the_order_stays() -> None:
+    found = [passage(1, "The train."), passage(2, "年假。")]
+    assert in_reading_order(QUESTION, found) == found
 
 
 def test_languages() -> None:

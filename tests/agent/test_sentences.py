@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.agent.sentences import sentence_spans, shown
@@ -41,6 +41,7 @@ def test_a_text_without_an_end_is_cut() -> None:
     assert "".join(parts).count("word") == 1000
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_spans_are_in_order_and_hold_every_letter(text: str) -> None:
     spans = sentence_spans(text)

@@ -22,6 +22,8 @@ class Query:
     id: str
     text: str
     judgements: dict[str, int]
+    answer: str = ""
+    """The answer's words, where the collection tells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def load(name: str, folder: Path = FOLDER, *, limit_queries: int | None = None) 
         query_id, document_id, grade = line.split("\t")
         judgements[query_id][document_id] = int(grade)
     queries = [
-        Query(row["_id"], row["text"], judgements[row["_id"]])
+        Query(row["_id"], row["text"], judgements[row["_id"]], row.get("metadata", {}).get("answer", ""))
         for row in _rows(folder / name / "queries.jsonl")
         if row["_id"] in judgements
     ]

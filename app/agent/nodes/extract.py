@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from app.agent import events
 from app.agent.citations import reference
-from app.agent.extractive import Sentence, candidate_sentences, choose
+from app.agent.extractive import Sentence, candidate_sentences, choose, choose_by_terms
 from app.agent.language import language_of
 from app.agent.notices import Notice, not_found_sentence, sentence
 from app.agent.relevance import Relevance
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 async def extract(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
     """Says the best sentences, each with its citation. A notice says why no model speaks."""
     turn, draft = runtime.context, runtime.context.draft
-    chosen = await _choose(state["query"], turn) if state["relevance"] == Relevance.STRONG else []
+    chosen = await _choose(state["query"], turn, Relevance(state["relevance"]))
     if not chosen:
         return await decline(state, runtime)
     notice = Notice(state["notice"]) if state["notice"] else Notice.NO_MODEL
@@ -49,18 +49,19 @@ async def decline(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
     return {"kind": draft.kind.value, "notice": draft.notice.value}
 
 
-async def _choose(query: str, turn: Turn) -> list[Sentence]:
-    sentences = candidate_sentences(query, list(turn.passages.values()))
-    if not sentences:
-        return []
-    embedder = turn.parts.embedder
-    try:
-        # Behind an ingestion the vectors of sentences may be late, as those of a search may; then terms must do.
-        async with asyncio.timeout(turn.parts.settings.retrieval_timeout_seconds):
-            question, vectors = await asyncio.gather(
-                embedder.embed_query(query), embedder.embed_passages([one.text for one in sentences])
-            )
-    except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
-        log.warning("sentence_vectors_missing", reason=str(failure) or "too late")
-        return choose(sentences)
-    return choose(sentences, question, vectors)
+async def _choose(query: str, turn: Turn, relevance: Relevance) -> list[Sentence]:
+    """By vectors where they come in time; else by terms, if the passages are clearly about the question."""
+    question = turn.neutral_question
+    sentences = candidate_sentences(query, list(turn.passages.values())) if relevance is not Relevance.NONE else []
+    if question is not None and sentences:
+        texts = [one.embedded for one in sentences]
+        try:
+            # Behind an ingestion the vectors of sentences may be late, as those of a search may.
+            async with asyncio.timeout(turn.parts.settings.retrieval_timeout_seconds):
+                vectors = await turn.parts.embedder.embed_passages(texts)
+        except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
+            log.warning("sentence_vectors_missing", reason=str(failure) or "too late")
+        else:
+            similarities = question.similarities(vectors, [language_of(one.text) for one in sentences])
+            return choose(sentences, question.language, similarities)
+    return choose_by_terms(sentences) if relevance is Relevance.STRONG else []

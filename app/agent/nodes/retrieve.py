@@ -1,6 +1,8 @@
 """Finds passages for the question."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -8,16 +10,20 @@ import structlog
 from langgraph.runtime import Runtime
 
 from app.agent import events
-from app.agent.language import Language
+from app.agent.follow_ups import goes_on
+from app.agent.language import language_of
+from app.agent.neutral import LanguageMeans, NeutralQuestion
 from app.agent.passages import Passage
-from app.agent.relevance import Background, is_bare, relevance_of
+from app.agent.relevance import in_reading_order, relevance_of
 from app.agent.state import AgentState, SourceState, Turn
 from app.core.errors import EngineRejected, EngineUnavailable
-from app.retrieval.schemas import MOST_QUERY_CHARACTERS, RetrieveRequest
+from app.retrieval.schemas import MOST_QUERY_CHARACTERS, EngineName, Hit, RetrieveRequest
 
 log = structlog.get_logger()
 
-BACKGROUND_VECTORS = Background()
+LANGUAGE_MEANS = LanguageMeans()
+POOL = 48
+"""Hits that are looked at: those in another language than the question stand far down, behind all of its own."""
 
 
 async def retrieve(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
@@ -29,12 +35,15 @@ async def retrieve(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
         RetrieveRequest(
             query=query,
             knowledge_base_ids=[UUID(kb_id) for kb_id in state["knowledge_base_ids"]],
-            top_k=state["top_k"],
+            top_k=max(POOL, state["top_k"]),
         ),
     )
-    turn.passages = {number: Passage.of(number, hit) for number, hit in enumerate(result.hits, start=1)}
+    if EngineName.VECTORS not in result.degraded:
+        turn.neutral_question = await _neutral(query, turn)
+    found = in_reading_order(query, await _passages(result.hits, turn))[: state["top_k"]]
+    turn.passages = {number: replace(one, number=number) for number, one in enumerate(found, start=1)}
     turn.draft.degraded = [str(engine) for engine in result.degraded]
-    relevance = relevance_of(query, list(turn.passages.values()), await _background(query, turn))
+    relevance = relevance_of(query, list(turn.passages.values()))
     told = {
         "query": query,
         "passages": len(turn.passages),
@@ -65,18 +74,38 @@ async def retrieve(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
     return {"query": query, "sources": sources, "relevance": relevance.value}
 
 
-async def _background(query: str, turn: Turn) -> dict[Language, float] | None:
+async def _neutral(query: str, turn: Turn) -> NeutralQuestion | None:
     """None where the vectors don't come in time: shared terms decide then."""
     try:
         async with asyncio.timeout(turn.parts.settings.retrieval_timeout_seconds):
-            return await BACKGROUND_VECTORS.means(turn.parts.embedder, query)
+            return await LANGUAGE_MEANS.neutral(turn.parts.embedder, query, language_of(query))
     except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
-        log.warning("background_vectors_missing", reason=str(failure) or "too late")
+        log.warning("question_vector_missing", reason=str(failure) or "too late")
         return None
 
 
+async def _passages(hits: Sequence[Hit], turn: Turn) -> list[Passage]:
+    """In the order of retrieval. A parent is as near as the best of the chunks that it stands for."""
+    question, cosines = turn.neutral_question, dict[UUID, float]()
+    nearest = [hit.merged_from[0] if hit.merged_from else hit.chunk_id for hit in hits]
+    if question is not None and hits:
+        try:
+            async with asyncio.timeout(turn.parts.settings.retrieval_timeout_seconds):
+                cosines = await turn.parts.vectors.score(turn.scope, question.vector, nearest)
+        except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
+            log.warning("passage_vectors_missing", reason=str(failure) or "too late")
+    passages: list[Passage] = []
+    for number, (hit, chunk_id) in enumerate(zip(hits, nearest, strict=True), start=1):
+        cosine = cosines.get(chunk_id)
+        neutral = None
+        if question is not None and cosine is not None:
+            neutral = question.above_mean(cosine, language_of(hit.text))
+        passages.append(Passage.of(number, hit, neutral))
+    return passages
+
+
 def searched_for(question: str, previous: str | None) -> str:
-    """The question; one that names nothing ("and why?") is searched for together with the question before it."""
-    if previous and is_bare(question):
+    """The question; one that goes on from the question before it is searched for together with that."""
+    if previous and goes_on(question):
         return f"{previous}\n{question}"[:MOST_QUERY_CHARACTERS]
     return question

@@ -1,0 +1,1 @@
+"""How good answers without a language model are: `python -m tests.agent.quality`."""
