@@ -64,12 +64,13 @@ def candidate_sentences(question: str, passages: Sequence[Passage]) -> list[Sent
     Descriptions of tables are read only where nothing else was found: an answer says what stands in the documents.
 
     A term of a heading counts half for the sentences under it: "Refunds" above "Within 30 days." is part of the sense.
-    So does one of a question that the text asks itself. Where that is the very question it is no answer, and left out.
+    So does one of a question that the text asks itself. That is no answer, and is left out where it stands on a line of
+    its own, as those of an FAQ do, or is the very question.
     """
     quotable = [passage for passage in passages if passage.is_verbatim] or list(passages)
     read = [found for passage in quotable[:READ_PASSAGES] for found in _read(passage)]
     asked = set(index_terms(question))
-    read = [one for one in read if not (one.asks and len(one.terms - asked) < 0.2 * len(one.terms))] or read
+    read = [one for one in read if not (one.asks and (one.is_line or one.is_of(asked)))] or read
     weights = _weights(set(query_terms(question)), [one.terms for one in read])
     total = sum(weights.values()) or 1.0
     scored = [
@@ -106,6 +107,16 @@ class _Read:
     @property
     def asks(self) -> bool:
         return _asks(self.sentence.text)
+
+    def is_of(self, asked: set[str]) -> bool:
+        """Whether it holds hardly any term but those of the question."""
+        return len(self.terms - asked) < 0.2 * len(self.terms)
+
+    @property
+    def is_line(self) -> bool:
+        text = self.sentence.passage.text
+        before, after = text[: self.sentence.start].rstrip(" "), text[self.sentence.end :].lstrip(" ")
+        return (not before or before.endswith("\n")) and (not after or after.startswith("\n"))
 
 
 def _read(passage: Passage) -> Iterator[_Read]:

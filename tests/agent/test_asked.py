@@ -20,6 +20,12 @@ def test_an_answer_is_compared_with_its_question_before_it() -> None:
     assert (only.text, only.embedded) == ("可以。", "可以在雨中飞行吗？\n可以。")
 
 
+def test_another_question_of_an_faq_is_no_answer() -> None:
+    text = "How long is a charge?\n\n95 minutes.\n\nWhat does error E-17 mean?\n\nThe compass is disturbed."
+    sentences = candidate_sentences("错误代码E-17是什么意思？", [passage(1, text)])
+    assert {one.text for one in sentences} == {"95 minutes.", "The compass is disturbed."}
+
+
 def test_an_answer_may_end_in_a_question() -> None:
     text = "目前生物特征、信任物体、信息秘密为身份认证技术的三种执行方式，简而言之，即为你是谁？天气很好。"
     (only,) = choose_by_terms(candidate_sentences("身份认证技术有哪三种执行方式？", [passage(1, text)]))
