@@ -56,6 +56,16 @@ class _Exit:
     peak_memory_kib: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """Our ends of the sockets that a child is led by: see `fork_server`."""
+
+    job_reader: asyncio.StreamReader
+    job_writer: asyncio.StreamWriter
+    leash_reader: asyncio.StreamReader
+    leash_writer: asyncio.StreamWriter
+
+
 async def parse_file(
     path: Path,
     *,
@@ -115,6 +125,30 @@ async def stop_sandbox() -> None:
 
 async def _run(job: Job, progress: Progress) -> tuple[ParseFailed | None, _Exit]:
     """What the child said, and how it ended. However this is left, the child is dead by then."""
+    starting = asyncio.create_task(_started())
+    try:
+        child = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await asyncio.shield(_abandoned(starting))
+        raise
+    ended: _Exit | None = None
+    failure: ParseFailed | None = None
+    try:
+        async with asyncio.timeout(job.limits.wall_seconds) as deadline:
+            child.job_writer.write(job.model_dump_json().encode() + b"\n")
+            more_time = functools.partial(_extend, deadline, job.limits.ocr_seconds)
+            failure = await _follow(child.job_reader, progress, more_time)
+            ended = await _exit(child.leash_reader)
+    except TimeoutError:
+        raise parse_failure("timed_out") from None
+    finally:
+        await asyncio.shield(_end(child, ended))
+    if ended is None:
+        raise EngineUnavailable("The parser process went away.")
+    return failure, ended
+
+
+async def _started() -> _Child:
     near_job, far_job = socket.socketpair()
     near_leash, far_leash = socket.socketpair()
     with far_job, far_leash:
@@ -124,22 +158,15 @@ async def _run(job: Job, progress: Progress) -> tuple[ParseFailed | None, _Exit]
             near_job.close()
             near_leash.close()
             raise
-    reader, writer = await asyncio.open_unix_connection(sock=near_job)
+    job_reader, job_writer = await asyncio.open_unix_connection(sock=near_job)
     leash_reader, leash_writer = await asyncio.open_unix_connection(sock=near_leash)
-    ended: _Exit | None = None
-    failure: ParseFailed | None = None
-    try:
-        async with asyncio.timeout(job.limits.wall_seconds) as deadline:
-            writer.write(job.model_dump_json().encode() + b"\n")
-            failure = await _follow(reader, progress, functools.partial(_extend, deadline, job.limits.ocr_seconds))
-            ended = await _exit(leash_reader)
-    except TimeoutError:
-        raise parse_failure("timed_out") from None
-    finally:
-        await asyncio.shield(_end(leash_reader, leash_writer, writer, ended))
-    if ended is None:
-        raise EngineUnavailable("The parser process went away.")
-    return failure, ended
+    return _Child(job_reader, job_writer, leash_reader, leash_writer)
+
+
+async def _abandoned(starting: "asyncio.Task[_Child]") -> None:
+    """Ends a child that nobody waits for any more, as soon as it has started."""
+    with contextlib.suppress(EngineUnavailable):
+        await _end(await starting, None)
 
 
 async def _follow(
@@ -175,20 +202,15 @@ async def _exit(reader: asyncio.StreamReader) -> _Exit | None:
     return None
 
 
-async def _end(
-    reader: asyncio.StreamReader,
-    leash: asyncio.StreamWriter,
-    job: asyncio.StreamWriter,
-    ended: _Exit | None,
-) -> None:
+async def _end(child: _Child, ended: _Exit | None) -> None:
     """Kills the child if it may still run, and waits until it is gone."""
-    job.close()
+    child.job_writer.close()
     if ended is None:
         with contextlib.suppress(OSError, TimeoutError):
-            leash.write_eof()
+            child.leash_writer.write_eof()
             async with asyncio.timeout(_SECONDS_TO_DIE):
-                await reader.read()
-    leash.close()
+                await child.leash_reader.read()
+    child.leash_writer.close()
 
 
 def _explained(ended: _Exit, failure: ParseFailed | None, scratch: Path, limits: ParseLimits) -> Exception:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import io
 import os
 import signal
@@ -144,6 +145,19 @@ async def test_cancelling_kills_the_parser(tmp_path: Path, scratch: Path) -> Non
         await task
     assert str(parser) not in names_in(Path("/proc"))
     assert names_in(scratch) == []
+
+
+async def test_cancelled_while_the_parser_starts_nothing_is_left(tmp_path: Path, scratch: Path) -> None:
+    path = write(tmp_path, SLOW_TEXT)
+    for turns in range(12):  # of the event loop: at each of them the start has come a little further
+        task = asyncio.create_task(parse_file(path, file_name="a.txt"))
+        for _ in range(turns):
+            await asyncio.sleep(0.002)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert names_in(scratch) == []
+    gc.collect()  # a socket left open is a warning, and so an error
 
 
 @linux_only
