@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.core.settings import Settings
+from app.ingestion import runner
 from app.ports.parts import Parts
 from app.runtime import open_parts
 from tests.ingestion.bench import Bench
@@ -19,8 +20,13 @@ async def idle_parts() -> AsyncIterator[Parts]:
 
 
 @pytest.fixture
-async def bench(idle_parts: Parts) -> Bench:
-    """A tenant of its own, with an empty knowledge base."""
+async def bench(idle_parts: Parts, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """A tenant of its own, with an empty knowledge base.
+
+    Its workers look for cancellations only when they renew their lease: what tests do while one is held up in a call
+    takes seconds on a busy machine, and is done as if the worker noticed nothing.
+    """
+    monkeypatch.setattr(runner, "HEED_SECONDS", idle_parts.ledger.heartbeat_seconds)
     return await Bench.of_new_tenant(idle_parts)
 
 

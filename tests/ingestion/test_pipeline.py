@@ -9,7 +9,7 @@ import pytest
 from app.core.errors import EngineUnavailable
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
-from app.ingestion import pipeline, service
+from app.ingestion import pipeline, runner, service
 from app.ingestion.pipeline import STAGES
 from app.models import DocumentStatus, GenerationState, OperationState
 from app.ports.indexes import ChunkSource
@@ -277,7 +277,10 @@ async def test_cancelled_meanwhile_it_is_not_activated(bench: Bench, step: tuple
 
 
 @pytest.mark.parametrize(("engine", "method"), [("blobs", "fetch"), ("embedder", "embed_passages")])
-async def test_a_cancellation_ends_what_would_take_for_ever(bench: Bench, engine: str, method: str) -> None:
+async def test_a_cancellation_ends_what_would_take_for_ever(
+    bench: Bench, engine: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "HEED_SECONDS", 0.1)
     upload = await bench.upload(prose("turnstone"))
 
     async def cancel_and_hang() -> None:
