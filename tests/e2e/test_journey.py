@@ -46,7 +46,7 @@ REAL = (f"pdf/{PAPER}", f"pdf/{SECURITY}", f"docx/{CONTRACT}", f"xlsx/{ISSUES}",
 # Pages were looked up in the files by eye; sheets of workbooks count as pages.
 # Pages 2 and 3 of the paper are empty: what follows them is on page 4.
 ABOUT_REAL = [
-    Asked("Which open-source library streamlines deep learning in document image analysis?", PAPER, "LayoutParser", 1),
+    Asked("Which open-source library is for streamlining the usage of DL in DIA research?", PAPER, "LayoutParser", 1),
     Asked("Why are deep learning models notoriously convoluted for reuse and extension?", PAPER, "convoluted", 4),
     Asked("LayoutParser 提供哪些功能？", PAPER, "unified toolkit", 4),
     Asked("身份认证技术有哪三种执行方式？", SECURITY, "生物特征", 2),
