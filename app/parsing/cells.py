@@ -110,7 +110,7 @@ class TableBuilder:
         self._store.keep(len(kept) * self._width)
         headers = self._read_headers(kept) if self._overflow is None else self._overflow.header_rows
         return Table(
-            rows=_as_wide(rectangle(kept), self._width),
+            rows=rectangle(kept, self._width),
             header_rows=headers,
             sheet=sheet,
             first_row=first_row,
@@ -152,12 +152,6 @@ class _Overflow:
         self._write()
         self._profiler.take([""] * width)
         return StoredCells(number=self._number, rows=self._rows, starts=self._starts, columns=self._profiler.profiles())
-
-
-def _as_wide(rows: list[list[str]], width: int) -> list[list[str]]:
-    """The rows, which are of one width, filled up to one that only rows that are not kept have."""
-    missing = width - len(rows[0]) if rows else 0
-    return [row + [""] * missing for row in rows] if missing else rows
 
 
 def warning(table: Table) -> str:

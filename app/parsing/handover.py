@@ -3,9 +3,11 @@
 Only plain files of bearable size are read, only what is of the right shape is kept, and names are made of numbers.
 """
 
+import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -52,13 +54,18 @@ def take_page(folder: Path, target: Path, table: StoredCells, page: int, most_by
 
 def _plain_file(path: Path, most_bytes: int) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open_plain(path) as file:
+            if os.fstat(file.fileno()).st_size > most_bytes:
+                raise parse_failure("too_complex")
+            return file.read()
     except OSError as error:
         raise parse_failure("parser_crashed") from error
-    with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise parse_failure("parser_crashed")
-        if facts.st_size > most_bytes:
-            raise parse_failure("too_complex")
-        return file.read()
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Follows no link and waits for no pipe. Raises `OSError` where there is no plain file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "This is no plain file", str(path))
+    return os.fdopen(descriptor, "rb")

@@ -21,7 +21,7 @@ from pathlib import Path
 from app.core.errors import EngineUnavailable, ParseFailed
 from app.parsing.child import CELLS_NAME, NOT_CONFINED, RESULT_NAME, STANDARD_ERROR_NAME, Job
 from app.parsing.document import ParsedDocument
-from app.parsing.handover import load_document, stored_pages, take_page
+from app.parsing.handover import load_document, open_plain, stored_pages, take_page
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import REASONS, parse_failure
 from app.parsing.server_process import ServerProcess
@@ -230,9 +230,8 @@ def _explained(ended: _Exit, failure: ParseFailed | None, scratch: Path, limits:
 
 def _says_memory(scratch: Path) -> bool:
     try:
-        descriptor = os.open(scratch / STANDARD_ERROR_NAME, os.O_RDONLY | os.O_NOFOLLOW)
+        with open_plain(scratch / STANDARD_ERROR_NAME) as file:
+            said = file.read(_STANDARD_ERROR_READ)
     except OSError:
         return False
-    with os.fdopen(descriptor, "rb") as file:
-        said = file.read(_STANDARD_ERROR_READ)
     return any(sign in said for sign in _MEMORY_SIGNS)

@@ -53,9 +53,9 @@ def _continue_spans(line: list[str], hanging: dict[int, tuple[int, str]], *, to_
         line.append(hanging.get(len(line), (0, ""))[1])
 
 
-def rectangle(rows: Sequence[list[str]]) -> list[list[str]]:
-    """The rows, short ones filled up with empty cells."""
-    width = max((len(row) for row in rows), default=0)
+def rectangle(rows: Sequence[list[str]], width: int = 0) -> list[list[str]]:
+    """The rows, short ones filled up with empty cells: to the longest row, or to a greater width."""
+    width = max(width, max((len(row) for row in rows), default=0))
     return [row + [""] * (width - len(row)) for row in rows]
 
 
