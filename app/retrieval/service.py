@@ -1,7 +1,8 @@
 """`retrieve`: a question in, the chunks that answer it and may be seen out."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -88,9 +89,9 @@ class Retriever:
                 external_ids=set(request.filter.external_ids),
                 chunk_ids=set(request.explain_chunk_ids),
             )
-        _require("knowledge base", request.knowledge_base_ids, granted.settings)
-        _require("document", documents, granted.document_ids)
-        _require("chunk", request.explain_chunk_ids, granted.chunk_ids)
+        _require(KnowledgeBaseNotFound, request.knowledge_base_ids, granted.settings)
+        _require(partial(_unknown, "document"), documents, granted.document_ids)
+        _require(partial(_unknown, "chunk"), request.explain_chunk_ids, granted.chunk_ids)
         return granted
 
 
@@ -111,12 +112,14 @@ def settings_for(request: RetrieveRequest, stored: Iterable[Mapping[str, Any] | 
     )
 
 
-def _require(kind: str, asked: Iterable[UUID], known: Iterable[UUID]) -> None:
+def _require(error: Callable[[UUID], NotFound], asked: Iterable[UUID], known: Iterable[UUID]) -> None:
     missing = sorted(set(asked).difference(known))
-    if missing and kind == "knowledge base":
-        raise KnowledgeBaseNotFound(missing[0])
     if missing:
-        raise NotFound(f"There is no {kind} {missing[0]}.", code=f"{kind.replace(' ', '_')}_not_found")
+        raise error(missing[0])
+
+
+def _unknown(kind: str, missing: UUID) -> NotFound:
+    return NotFound(f"There is no {kind} {missing}.", code=f"{kind}_not_found")
 
 
 def _plan(request: RetrieveRequest, granted: Grant, settings: RetrievalSettings) -> Plan | None:
