@@ -39,11 +39,17 @@ class TextIndex(Protocol):
     async def search(self, scope: TenantScope, terms: Sequence[str], where: IndexFilter, limit: int) -> list[Candidate]:
         """The best `limit` chunks that hold at least one term, by BM25, best first; ties by chunk id. No terms: none.
 
-        A term given n times weighs n times, in `score` too.
+        How rare a term is, is counted among the tenant's chunks in the knowledge bases of `where` (all if it names
+        none), whatever else `where` says. A term given n times weighs n times. Both hold in `score` too.
         """
 
-    async def score(self, scope: TenantScope, terms: Sequence[str], chunk_ids: Sequence[UUID]) -> dict[UUID, float]:
-        """BM25 score of the given chunks, those absent or without any term left out. For explanations."""
+    async def score(
+        self, scope: TenantScope, terms: Sequence[str], where: IndexFilter, chunk_ids: Sequence[UUID]
+    ) -> dict[UUID, float]:
+        """What a search `where` gives these of the tenant's chunks, let through by it or not. For explanations.
+
+        Chunks that are absent or hold no term are left out.
+        """
 
     async def matched_terms(
         self, scope: TenantScope, terms: Sequence[str], chunk_ids: Sequence[UUID]

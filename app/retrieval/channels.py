@@ -117,9 +117,11 @@ class Channels:
 
         return await self._guarded(EngineName.VECTORS, self.asks_dense and bool(chunk_ids), ask) or {}
 
-    async def bm25_scores(self, chunk_ids: Sequence[UUID]) -> dict[UUID, float]:
+    async def bm25_scores(self, where: IndexFilter, chunk_ids: Sequence[UUID]) -> dict[UUID, float]:
+        """As `dense_scores`; terms weigh what they weigh in a search `where`."""
+
         async def ask() -> dict[UUID, float]:
-            return await self._parts.texts.score(self._scope, self.terms, chunk_ids)
+            return await self._parts.texts.score(self._scope, self.terms, where, chunk_ids)
 
         return await self._guarded(EngineName.TERMS, self.asks_bm25 and bool(chunk_ids), ask) or {}
 

@@ -38,7 +38,7 @@ async def explain(
     asked = {chunk_id: pool.stored.get(chunk_id) for chunk_id in dict.fromkeys(request.explain_chunk_ids)}
     documents = await _chunks_of(database, scope, findings.plan, list(dict.fromkeys(request.explain_document_ids)))
     every = [*asked, *(chunk_id for chunks in documents.values() for chunk_id in chunks)]
-    dense, bm25 = await channels.dense_scores(every), await channels.bm25_scores(every)
+    dense, bm25 = await channels.dense_scores(every), await channels.bm25_scores(findings.plan.where, every)
     judge = _Judge(findings.plan, channels, pool, fusion, findings.u, findings.read, dense, bm25)
     known: set[str] = set().union(*channels.matched.values())
     return Explanation(

@@ -112,8 +112,8 @@ async def test_ranks_by_bm25_and_gives_positive_scores(index: TextIndex, scope: 
 async def test_a_term_given_twice_weighs_twice(index: TextIndex, scope: TenantScope) -> None:
     one = document("weighty term")
     await index.upsert(scope, [one])
-    single = await index.score(scope, ["weighty"], ids([one]))
-    double = await index.score(scope, ["weighty", "weighty"], ids([one]))
+    single = await index.score(scope, ["weighty"], EVERYTHING, ids([one]))
+    double = await index.score(scope, ["weighty", "weighty"], EVERYTHING, ids([one]))
     assert double[one.source.chunk_id] == pytest.approx(2 * single[one.source.chunk_id])
 
 
@@ -123,8 +123,8 @@ async def test_no_terms_or_no_room_find_nothing(index: TextIndex, scope: TenantS
     assert await index.search(scope, [], EVERYTHING, 10) == []
     assert await index.search(scope, ["apple"], EVERYTHING, 0) == []
     assert await index.search(scope, ["apple"], EVERYTHING, 10_000) != []
-    assert await index.score(scope, [], ids([one])) == {}
-    assert await index.score(scope, ["apple"], []) == {}
+    assert await index.score(scope, [], EVERYTHING, ids([one])) == {}
+    assert await index.score(scope, ["apple"], EVERYTHING, []) == {}
     assert await index.matched_terms(scope, ["apple"], []) == {}
 
 
@@ -139,7 +139,7 @@ async def test_a_chunk_without_terms_is_held_but_not_found(index: TextIndex, sco
     one = document("")
     await index.upsert(scope, [one])
     assert await held(index, scope) == as_indexed([one])
-    assert await index.score(scope, ["apple"], ids([one])) == {}
+    assert await index.score(scope, ["apple"], EVERYTHING, ids([one])) == {}
     assert await index.matched_terms(scope, ["apple"], ids([one])) == {one.source.chunk_id: frozenset()}
 
 
@@ -297,7 +297,7 @@ async def test_filters_do_not_change_scores(index: TextIndex, scope: TenantScope
     where = IndexFilter(tags_any=("t",), tags_all=("t",), metadata={"k": ("v",)}, created_from=DAY)
     narrowed = {hit.chunk_id: hit.score for hit in await index.search(scope, ["tree"], where, 5)}
     assert narrowed == pytest.approx(plain)
-    assert await index.score(scope, ["tree"], ids([one])) == pytest.approx(plain)
+    assert await index.score(scope, ["tree"], EVERYTHING, ids([one])) == pytest.approx(plain)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ async def test_score_and_matched_terms(index: TextIndex, scope: TenantScope) -> 
         one.source.chunk_id: {"tree"},
         none.source.chunk_id: frozenset(),
     }
-    scores = await index.score(scope, terms, asked)
+    scores = await index.score(scope, terms, EVERYTHING, asked)
     ranked = {hit.chunk_id: hit.score for hit in await index.search(scope, terms, EVERYTHING, 10)}
     assert scores == pytest.approx(ranked)
     assert scores.keys() == set(ids([both, one]))
@@ -377,7 +377,7 @@ async def test_tenants_never_meet(index: TextIndex, scope: TenantScope) -> None:
     assert await found(index, scope, "secret") == ids([mine])
     named = IndexFilter(document_ids=(theirs.source.document_id,))
     assert await found(index, scope, "secret", named) == []
-    assert await index.score(scope, ["secret"], ids([theirs])) == {}
+    assert await index.score(scope, ["secret"], EVERYTHING, ids([theirs])) == {}
     assert await index.matched_terms(scope, ["secret"], ids([theirs])) == {}
     assert await held(index, scope) == as_indexed([mine])
     assert await held(index, scope, document_id=theirs.source.document_id) == set()
@@ -431,7 +431,7 @@ async def test_large_batches(index: TextIndex, scope: TenantScope) -> None:
     many = [document("common w" + str(n)) for n in range(2_500)]
     await index.upsert(scope, many)
     assert await found(index, scope, "w2499") == ids(many[-1:])
-    assert len(await index.score(scope, ["common"], ids(many))) == 2_500
+    assert len(await index.score(scope, ["common"], EVERYTHING, ids(many))) == 2_500
     await index.delete(scope, ids(many[1:]))
     assert await held(index, scope) == as_indexed(many[:1])
 
@@ -458,6 +458,37 @@ async def test_opening_again_and_using_it_closed(
     with pytest.raises(EngineUnavailable):
         await closed.upsert(scope, [document("a")])
     await closed.close()
+
+
+async def test_terms_weigh_what_they_weigh_among_the_chunks_searched(index: TextIndex, scope: TenantScope) -> None:
+    """`flow` is rare in the one knowledge base and common in the other; `duct` the other way round."""
+    one, other = (ChunkSource(uuid4(), uuid4(), uuid4(), 1, DAY) for _ in range(2))
+    both = [document("flow duct", source=replace(base, chunk_id=uuid4())) for base in (one, other)]
+    flows = [document("flow pipe", source=replace(base, chunk_id=uuid4())) for base in (one, *[other] * 20)]
+    ducts = [document("duct pipe", source=replace(base, chunk_id=uuid4())) for base in (other, *[one] * 20)]
+    await index.upsert(scope, [*both, *flows, *ducts])
+    for base, rare, common in ((one, flows[0], "duct"), (other, ducts[0], "flow")):
+        where = IndexFilter(knowledge_base_ids=(base.knowledge_base_id,))
+        hits = {hit.chunk_id: hit.score for hit in await index.search(scope, ["flow", "duct"], where, 100)}
+        of_common = await index.search(scope, [common], where, 100)
+        assert list(hits)[1] == rare.source.chunk_id
+        assert hits[rare.source.chunk_id] > 5 * min(hit.score for hit in of_common)
+        assert await index.score(scope, ["flow", "duct"], where, list(hits)) == pytest.approx(hits)
+
+
+async def test_scores_tell_nothing_of_words_that_are_not_searched(index: TextIndex, scope: TenantScope) -> None:
+    """The word comes to another tenant and another knowledge base, in texts of one length: that is still common."""
+    mine = [document("secret plan a b"), document("plain words c d")]
+    where = IndexFilter(knowledge_base_ids=tuple(one.source.knowledge_base_id for one in mine))
+    await index.upsert(scope, mine)
+    before = await index.search(scope, ["secret", "plain"], where, 10)
+    await index.upsert(other_tenant(), [document("secret x y z") for _ in range(50)])
+    await index.upsert(scope, [document("secret x y z") for _ in range(50)])
+    after = await index.search(scope, ["secret", "plain"], where, 10)
+    assert [hit.chunk_id for hit in after] == [hit.chunk_id for hit in before]
+    assert [hit.score / after[0].score for hit in after] == pytest.approx(
+        [hit.score / before[0].score for hit in before], rel=1e-4
+    )
 
 
 async def test_both_engines_score_alike(server: str, tmp_path: Path, scope: TenantScope) -> None:

@@ -1,15 +1,17 @@
 """`TextIndex` over `AsyncElasticsearch`.
 
 One index serves all tenants. A tenant's entries are routed to one shard and every read is filtered by the tenant. As in
-the embedded engine, document frequencies and the mean length are those of the shard, over all its tenants.
+the embedded engine, `bm25` makes a term weigh what it weighs among the chunks searched, not in the whole shard.
 """
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from elasticsearch import AsyncElasticsearch, BadRequestError
 
+from app.adapters.bm25 import TermStatistics, boosts
 from app.adapters.elasticsearch import mapping
 from app.adapters.elasticsearch.bulk import BulkWriter, Write, slices
 from app.adapters.elasticsearch.errors import translated_errors
@@ -133,17 +135,22 @@ class ElasticsearchIndex:
         weighted = weighted_terms(terms)
         if not weighted or limit < 1:
             return []
-        conditions, excluded = mapping.matching(scope, where)
-        query = mapping.scored(weighted, conditions, excluded, named=False)
+        boosted = await self._boosts(scope, weighted, where)
+        if not boosted:
+            return []
+        query = mapping.scored(boosted, *mapping.matching(scope, where))
         hits = await self._hits(scope, query, min(limit, _MOST_HITS))
         return [Candidate(UUID(hit["sort"][1]), hit["_score"]) for hit in hits]
 
-    async def score(self, scope: TenantScope, terms: Sequence[str], chunk_ids: Sequence[UUID]) -> dict[UUID, float]:
+    async def score(
+        self, scope: TenantScope, terms: Sequence[str], where: IndexFilter, chunk_ids: Sequence[UUID]
+    ) -> dict[UUID, float]:
         weighted = weighted_terms(terms)
         scores: dict[UUID, float] = {}
-        if weighted:
+        boosted = await self._boosts(scope, weighted, where) if weighted and chunk_ids else {}
+        if boosted:
             for some in slices(chunk_ids, _GIVEN):
-                query = mapping.scored(weighted, mapping.given(scope, some), named=False)
+                query = mapping.scored(boosted, mapping.given(scope, some))
                 hits = await self._hits(scope, query, len(some))
                 scores |= {UUID(hit["sort"][1]): hit["_score"] for hit in hits}
         return scores
@@ -154,7 +161,7 @@ class ElasticsearchIndex:
         weighted = weighted_terms(terms)
         matched: dict[UUID, frozenset[str]] = {}
         for some in slices(chunk_ids, _GIVEN):
-            query = mapping.scored(weighted, mapping.given(scope, some), named=True)
+            query = mapping.naming(weighted, mapping.given(scope, some))
             hits = await self._hits(scope, query, len(some))
             matched |= {UUID(hit["sort"][1]): frozenset(hit.get("matched_queries", ())) for hit in hits}
         return matched
@@ -205,6 +212,42 @@ class ElasticsearchIndex:
             # Another process was first.
             if error.error != "resource_already_exists_exception":
                 raise
+
+    async def _boosts(self, scope: TenantScope, weighted: Mapping[str, int], where: IndexFilter) -> dict[str, float]:
+        return boosts(
+            weighted, *await asyncio.gather(self._searched(scope, list(weighted), where), self._shard(scope, weighted))
+        )
+
+    async def _searched(self, scope: TenantScope, terms: Sequence[str], where: IndexFilter) -> TermStatistics:
+        with translated_errors():
+            answer = await self._searching().search(
+                index=self.alias,
+                routing=str(scope.tenant_id),
+                query={"bool": {"filter": mapping.in_knowledge_bases(scope, where)}},
+                aggregations=mapping.holding(terms),
+                size=0,
+                track_total_hits=True,
+                allow_partial_search_results=False,
+            )
+        counted = [bucket["doc_count"] for bucket in answer["aggregations"]["holding"]["buckets"]]
+        return TermStatistics(answer["hits"]["total"]["value"], dict(zip(terms, counted, strict=True)))
+
+    async def _shard(self, scope: TenantScope, terms: Iterable[str]) -> TermStatistics:
+        """What the engine itself scores with, deleted entries included: of a document that holds just these terms."""
+        with translated_errors():
+            answer = await self._searching().termvectors(
+                index=self.alias,
+                routing=str(scope.tenant_id),
+                doc={"terms": " ".join(terms)},
+                fields=["terms"],
+                term_statistics=True,
+                positions=False,
+                offsets=False,
+                payloads=False,
+            )
+        found = answer["term_vectors"].get("terms", {"field_statistics": {"doc_count": 0}, "terms": {}})
+        holding = {term: facts.get("doc_freq", 0) for term, facts in found["terms"].items()}
+        return TermStatistics(found["field_statistics"]["doc_count"], holding)
 
     async def _hits(self, scope: TenantScope, query: mapping.Body, size: int) -> list[dict[str, Any]]:
         with translated_errors():

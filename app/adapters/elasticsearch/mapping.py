@@ -77,11 +77,22 @@ def given(scope: TenantScope, chunk_ids: Iterable[UUID]) -> list[Body]:
     return [_one_of("tenant_id", [str(scope.tenant_id)]), _one_of("chunk_id", map(str, chunk_ids))]
 
 
-def matching(scope: TenantScope, where: IndexFilter) -> tuple[list[Body], list[Body]]:
-    """Conditions that must hold, and those that must not."""
+def in_knowledge_bases(scope: TenantScope, where: IndexFilter) -> list[Body]:
+    """Filters for the tenant's entries in the knowledge bases that are named, or all of the tenant's."""
     conditions = [_one_of("tenant_id", [str(scope.tenant_id)])]
     if where.knowledge_base_ids:
         conditions.append(_one_of("knowledge_base_id", map(str, where.knowledge_base_ids)))
+    return conditions
+
+
+def holding(terms: Iterable[str]) -> Body:
+    """Aggregation `holding`: how many entries hold each term, in the order of the terms."""
+    return {"holding": {"filters": {"filters": [{"term": {"terms": term}} for term in terms]}}}
+
+
+def matching(scope: TenantScope, where: IndexFilter) -> tuple[list[Body], list[Body]]:
+    """Conditions that must hold, and those that must not."""
+    conditions = in_knowledge_bases(scope, where)
     if where.document_ids:
         conditions.append(_one_of("document_id", map(str, where.document_ids)))
     if where.tags_any:
@@ -103,20 +114,16 @@ def matching(scope: TenantScope, where: IndexFilter) -> tuple[list[Body], list[B
     return conditions, excluded
 
 
-def scored(weighted: Mapping[str, int], conditions: list[Body], excluded: Iterable[Body] = (), *, named: bool) -> Body:
-    """BM25 of the terms over what the filters let through. With `named`, hits tell which terms they hold."""
-    terms = [
-        {"term": {"terms": {"value": term, "boost": float(weight)} | ({"_name": term} if named else {})}}
-        for term, weight in weighted.items()
-    ]
-    return {
-        "bool": {
-            "filter": conditions,
-            "must_not": list(excluded),
-            "should": terms,
-            "minimum_should_match": 0 if named else 1,
-        }
-    }
+def scored(boosts: Mapping[str, float], conditions: list[Body], excluded: Iterable[Body] = ()) -> Body:
+    """BM25 of the terms, each times its boost, over what the filters let through."""
+    terms = [{"term": {"terms": {"value": term, "boost": boost}}} for term, boost in boosts.items()]
+    return {"bool": {"filter": conditions, "must_not": list(excluded), "should": terms, "minimum_should_match": 1}}
+
+
+def naming(terms: Iterable[str], conditions: list[Body]) -> Body:
+    """Every entry that the filters let through, each hit with the terms that it holds as `matched_queries`."""
+    named = [{"term": {"terms": {"value": term, "_name": term}}} for term in terms]
+    return {"bool": {"filter": conditions, "should": named, "minimum_should_match": 0}}
 
 
 def _one_of(field: str, values: Iterable[str]) -> Body:

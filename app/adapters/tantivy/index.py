@@ -1,21 +1,22 @@
 """`TextIndex` over Tantivy in the process.
 
-One index serves all tenants, each held apart by a filter that adds nothing to scores. Document frequencies and the mean
-length are of the whole index, so another tenant's texts move the weight of a term a little; they never become
-visible. An index per tenant would avoid it at the price of a writer with its own buffer and thread for each.
+One index serves all tenants, each held apart by a filter that adds nothing to scores; `bm25` tells how a term weighs
+what it weighs among the chunks searched. An index per tenant would need a writer with its own buffer and thread each.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 from tantivy import DocAddress, Index, Query, Searcher
 
+from app.adapters.bm25 import TermStatistics, boosts
 from app.adapters.tantivy.schema import Queries, build_schema
 from app.adapters.tantivy.writer import (
     Entry,
@@ -84,16 +85,27 @@ class TantivyIndex:
         weighted = weighted_terms(terms)
         if not weighted or limit < 1:
             return []
-        query = self._queries.scored(weighted, self._queries.matching(scope, where))
-        return await self._read(lambda searcher: _best(searcher, query, limit))
+        matching = self._queries.matching(scope, where)
 
-    async def score(self, scope: TenantScope, terms: Sequence[str], chunk_ids: Sequence[UUID]) -> dict[UUID, float]:
+        def read(searcher: Searcher) -> list[Candidate]:
+            query = self._queries.scored(self._boosts(searcher, scope, weighted, where), matching)
+            return _best(searcher, query, limit)
+
+        return await self._read(read)
+
+    async def score(
+        self, scope: TenantScope, terms: Sequence[str], where: IndexFilter, chunk_ids: Sequence[UUID]
+    ) -> dict[UUID, float]:
         weighted = weighted_terms(terms)
         if not weighted or not chunk_ids:
             return {}
-        query = self._queries.scored(weighted, self._queries.given(scope, chunk_ids))
-        hits = await self._read(lambda searcher: _hits(searcher, query, len(set(chunk_ids))))
-        return {hit.chunk_id: hit.score for hit in hits}
+        given = self._queries.given(scope, chunk_ids)
+
+        def read(searcher: Searcher) -> list[Candidate]:
+            query = self._queries.scored(self._boosts(searcher, scope, weighted, where), given)
+            return _hits(searcher, query, len(set(chunk_ids)))
+
+        return {hit.chunk_id: hit.score for hit in await self._read(read)}
 
     async def matched_terms(
         self, scope: TenantScope, terms: Sequence[str], chunk_ids: Sequence[UUID]
@@ -120,6 +132,23 @@ class TantivyIndex:
             addresses = [address for _, address in hits[start : start + _SCAN_SLICE]]
             for chunk in await self._read(partial(_indexed_chunks, searcher, addresses)):
                 yield chunk
+
+    def _boosts(
+        self, searcher: Searcher, scope: TenantScope, weighted: Mapping[str, int], where: IndexFilter
+    ) -> dict[str, float]:
+        among = self._queries.in_knowledge_bases(scope, where)
+        chunks = _count(searcher, among)
+        if not chunks:
+            return {}
+        index = TermStatistics(
+            _entries(searcher, self._queries.held(scope)), {term: searcher.doc_freq("terms", term) for term in weighted}
+        )
+        holding = {
+            term: held if chunks == index.chunks else _count(searcher, self._queries.holding(term, among))
+            for term, held in index.holding.items()
+            if held
+        }
+        return boosts(weighted, TermStatistics(chunks, holding), index)
 
     def _open(self) -> GroupCommitWriter:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -182,6 +211,24 @@ def _damaged(folder: Path) -> EngineRejected:
         "and run `biggraph repair` to rebuild it.",
         code="index_damaged",
     )
+
+
+def _count(searcher: Searcher, query: Query) -> int:
+    # Ordered by a column, because a search that counts would else score what it counts.
+    return int(searcher.search(query, 1, count=True, order_by_field="created").count or 0)
+
+
+def _entries(searcher: Searcher, query: Query) -> int:
+    """How many entries the engine reckons with, those deleted of late among them: it says so only where it explains."""
+    explained = json.loads(query.explain(searcher, searcher.search(query, 1, count=False).hits[0][1]).to_json())
+    return round(next(_values(explained, "N, total number of docs")))
+
+
+def _values(explained: dict[str, Any], description: str) -> Iterator[float]:
+    if explained["description"] == description:
+        yield explained["value"]
+    for detail in explained.get("details", ()):
+        yield from _values(detail, description)
 
 
 def _best(searcher: Searcher, query: Query, limit: int) -> list[Candidate]:

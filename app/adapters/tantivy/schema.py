@@ -64,7 +64,7 @@ class Queries:
     def keys(self, keys: Iterable[str]) -> Query:
         return Query.term_set_query(self._schema, "key", list(keys))
 
-    def held(self, scope: TenantScope, document_id: UUID | None, generation: int | None) -> Query:
+    def held(self, scope: TenantScope, document_id: UUID | None = None, generation: int | None = None) -> Query:
         conditions = [self._one_of("tenant", [str(scope.tenant_id)])]
         if document_id is not None:
             conditions.append(self._one_of("document", [str(document_id)]))
@@ -76,10 +76,18 @@ class Queries:
         """The tenant's entries of the given chunks."""
         return self.keys(entry_key(scope, chunk_id) for chunk_id in chunk_ids)
 
-    def matching(self, scope: TenantScope, where: IndexFilter) -> Query:
+    def in_knowledge_bases(self, scope: TenantScope, where: IndexFilter) -> Query:
+        """The tenant's entries in the knowledge bases that are named, or all of the tenant's."""
         conditions = [self._one_of("tenant", [str(scope.tenant_id)])]
         if where.knowledge_base_ids:
             conditions.append(self._one_of("knowledge_base", map(str, where.knowledge_base_ids)))
+        return _all_of(conditions)
+
+    def holding(self, term: str, among: Query) -> Query:
+        return _all_of([among, self._term(term)])
+
+    def matching(self, scope: TenantScope, where: IndexFilter) -> Query:
+        conditions = [self.in_knowledge_bases(scope, where)]
         if where.document_ids:
             conditions.append(self._one_of("document", map(str, where.document_ids)))
         if where.tags_any:
@@ -97,14 +105,15 @@ class Queries:
             excluded.append(self._one_of("document", map(str, where.excluded_document_ids)))
         return _all_of(conditions, excluded)
 
-    def scored(self, weighted: Mapping[str, int], filter_query: Query) -> Query:
+    def scored(self, boosts: Mapping[str, float], filter_query: Query) -> Query:
         """BM25 of the terms over what the filter lets through; the filter adds nothing to the score."""
-        terms = Query.boolean_query([(Occur.Should, self._term(term, weight)) for term, weight in weighted.items()])
+        terms = Query.boolean_query(
+            [(Occur.Should, Query.boost_query(self._term(term), boost)) for term, boost in boosts.items()]
+        )
         return Query.boolean_query([(Occur.Must, Query.const_score_query(filter_query, 0.0)), (Occur.Must, terms)])
 
-    def _term(self, term: str, weight: int) -> Query:
-        query = Query.term_query(self._schema, "terms", term, index_option="freq")
-        return query if weight == 1 else Query.boost_query(query, float(weight))
+    def _term(self, term: str) -> Query:
+        return Query.term_query(self._schema, "terms", term, index_option="freq")
 
     def _one_of(self, field: str, values: Iterable[str]) -> Query:
         given = list(values)
