@@ -59,7 +59,7 @@ class Message(HasId, OfTenant, Base):
         ForeignKeyConstraint(
             ["tenant_id", "session_id"], ["chat_sessions.tenant_id", "chat_sessions.id"], ondelete="CASCADE"
         ),
-        Index("ix_messages_session", "session_id", "id"),
+        Index("ix_messages_session", "tenant_id", "session_id", "id"),
     )
 
     session_id: Mapped[UUID]

@@ -109,6 +109,7 @@ class DeletionReceipt(HasId, OfTenant, Base):
     """Proof of a deletion: who asked, when everything was gone, and how much it was. Outlives the document."""
 
     __tablename__ = "deletion_receipts"
+    __table_args__ = (Index("ix_deletion_receipts_tenant_id", "tenant_id"),)
 
     document_id: Mapped[UUID] = mapped_column(unique=True)
     knowledge_base_id: Mapped[UUID]

@@ -70,7 +70,7 @@ class OperationStage(HasId, OfTenant, Base):
         ForeignKeyConstraint(
             ["tenant_id", "operation_id"], ["operations.tenant_id", "operations.id"], ondelete="CASCADE"
         ),
-        Index("ix_operation_stages_operation", "operation_id", "id"),
+        Index("ix_operation_stages_operation", "tenant_id", "operation_id", "id"),
     )
 
     operation_id: Mapped[UUID]

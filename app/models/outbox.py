@@ -18,6 +18,7 @@ class OutboxMessage(HasId, OfTenant, Base):
 
     __tablename__ = "outbox"
     __table_args__ = (
+        Index("ix_outbox_tenant_id", "tenant_id"),
         Index("ix_outbox_pending", "due_at", postgresql_where="state = 'pending'"),
         Index("ix_outbox_published", "published_at", postgresql_where="state = 'published'"),
     )

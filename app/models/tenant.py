@@ -1,7 +1,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ForeignKey, PrimaryKeyConstraint, func
+from sqlalchemy import CheckConstraint, ForeignKey, Index, PrimaryKeyConstraint, func
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.scope import Role
@@ -32,6 +32,7 @@ class Invitation(HasId, OfTenant, Base):
     """An offer to join, redeemed once with the secret whose SHA-256 is kept."""
 
     __tablename__ = "invitations"
+    __table_args__ = (Index("ix_invitations_tenant_id", "tenant_id"),)
 
     email: Mapped[str] = mapped_column(index=True)
     role: Mapped[Role] = mapped_column(status_column(Role, "role"))

@@ -1,7 +1,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ForeignKey, func
+from sqlalchemy import CheckConstraint, ForeignKey, Index, func
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import Base, HasId, OfTenant, Timestamps
@@ -22,6 +22,7 @@ class RefreshToken(HasId, OfTenant, Base):
     """One link of a chain of refresh tokens. A link used twice revokes its whole family (RFC 9700, 4.14)."""
 
     __tablename__ = "refresh_tokens"
+    __table_args__ = (Index("ix_refresh_tokens_tenant_id", "tenant_id"),)
 
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     family_id: Mapped[UUID] = mapped_column(index=True)

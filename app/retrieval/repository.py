@@ -16,8 +16,10 @@ from sqlalchemy import (
     any_,
     bindparam,
     cast,
+    column,
     func,
     literal,
+    literal_column,
     or_,
     select,
     true,
@@ -126,48 +128,68 @@ def _grant_statement() -> Select[*tuple[Any, ...]]:
     )
 
 
+# Each chunk is looked up by its id, then what it belongs to, row by row. As a plain join the planner may begin with all
+# documents of the tenant: it knows how many one tenant has on average, or nothing yet, but not how many this one.
+_ONE = literal_column("1")  # not a parameter: it says that each is a single row before any value is known
+_WANTED = (
+    func.unnest(bindparam("chunk_ids", type_=_UUIDS)).table_valued(column("id", Uuid), name="wanted").render_derived()
+)
+_CHUNK = select(Chunk).where(Chunk.id == _WANTED.c.id).limit(_ONE).lateral("chunk")
+_DOCUMENT = (
+    select(Document)
+    .where(Document.tenant_id == _CHUNK.c.tenant_id, Document.id == _CHUNK.c.document_id)
+    .limit(_ONE)
+    .lateral("document")
+)
+
+
 def _hydrate_statement() -> Select[*tuple[Any, ...]]:
     """The columns of `StoredChunk` but the last. What only hits need is left as the driver gives it."""
-    active = Generation.__table__.alias("active")
+    chunk, document = _CHUNK.c, _DOCUMENT.c
+    base = select(KnowledgeBase).where(KnowledgeBase.id == document.knowledge_base_id).limit(_ONE).lateral("base")
+    active = (
+        select(Generation.activated_at)
+        .where(
+            Generation.tenant_id == document.tenant_id,
+            Generation.document_id == document.id,
+            Generation.generation == document.active_generation,
+        )
+        .limit(_ONE)
+        .lateral("active")
+    )
     return (
         select(
-            Chunk.id,
-            Chunk.document_id,
-            Document.knowledge_base_id,
-            Chunk.generation,
-            Chunk.ordinal,
-            Chunk.text,
-            type_coerce(Chunk.kind, TEXT),
-            type_coerce(Chunk.heading_path, NullType),
-            Chunk.page,
-            Chunk.page_end,
-            Chunk.page_starts,
-            cast(Chunk.bbox, TEXT),
-            Chunk.start_offset,
-            Chunk.end_offset,
-            Chunk.enabled,
-            Chunk.level,
-            Chunk.parent_id,
-            Document.name,
-            Document.external_id,
-            cast(Document.doc_metadata, TEXT),
-            type_coerce(Document.tags, NullType),
-            Document.deleted_at.is_not(None),
-            KnowledgeBase.deleted_at.is_not(None),
-            Document.active_generation,
+            chunk.id,
+            chunk.document_id,
+            document.knowledge_base_id,
+            chunk.generation,
+            chunk.ordinal,
+            chunk.text,
+            type_coerce(chunk.kind, TEXT),
+            type_coerce(chunk.heading_path, NullType),
+            chunk.page,
+            chunk.page_end,
+            chunk.page_starts,
+            cast(chunk.bbox, TEXT),
+            chunk.start_offset,
+            chunk.end_offset,
+            chunk.enabled,
+            chunk.level,
+            chunk.parent_id,
+            document.name,
+            document.external_id,
+            cast(document.metadata, TEXT),
+            type_coerce(document.tags, NullType),
+            document.deleted_at.is_not(None),
+            base.c.deleted_at.is_not(None),
+            document.active_generation,
             active.c.activated_at,
         )
-        .join(Document, and_(Document.tenant_id == Chunk.tenant_id, Document.id == Chunk.document_id))
-        .join(KnowledgeBase, KnowledgeBase.id == Document.knowledge_base_id)
-        .outerjoin(
-            active,
-            and_(
-                active.c.tenant_id == Document.tenant_id,
-                active.c.document_id == Document.id,
-                active.c.generation == Document.active_generation,
-            ),
-        )
-        .where(Chunk.id == any_(bindparam("chunk_ids", type_=_UUIDS)))
+        .select_from(_WANTED)
+        .join(_CHUNK, true())
+        .join(_DOCUMENT, true())
+        .join(base, true())
+        .outerjoin(active, true())
     )
 
 
@@ -253,18 +275,19 @@ async def live_chunk_ids(session: ReadSession, document_id: UUID, limit: int) ->
 
 def _matches(where: IndexFilter) -> ColumnElement[bool]:
     """The filter as Postgres sees it now. The indexes may still hold tags or metadata of a moment ago."""
+    document = _DOCUMENT.c
     conditions: list[ColumnElement[bool]] = [true()]
     if where.document_ids:
-        conditions.append(Document.id == any_(literal(list(where.document_ids), _UUIDS)))
+        conditions.append(document.id == any_(literal(list(where.document_ids), _UUIDS)))
     if where.tags_any:
-        conditions.append(Document.tags.overlap(list(where.tags_any)))
+        conditions.append(document.tags.overlap(list(where.tags_any)))
     if where.tags_all:
-        conditions.append(Document.tags.contains(list(where.tags_all)))
+        conditions.append(document.tags.contains(list(where.tags_all)))
     for key, values in where.metadata.items():
-        stored = Document.doc_metadata[key]
+        stored = document.metadata[key]
         conditions.append(func.coalesce(or_(*(stored == literal(value, JSONB) for value in values)), False))
     if where.created_from:
-        conditions.append(Document.created_at >= where.created_from)
+        conditions.append(document.created_at >= where.created_from)
     if where.created_before:
-        conditions.append(Document.created_at < where.created_before)
+        conditions.append(document.created_at < where.created_before)
     return and_(*conditions)

@@ -11,7 +11,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine
+from sqlalchemy import PrimaryKeyConstraint, Table, UniqueConstraint, create_engine
 
 import migrations
 from app.adapters.embedded.postgres import DatabaseUrls, EmbeddedPostgres
@@ -52,6 +52,19 @@ def differences(owner_url: str) -> list[Any]:
 
 async def test_the_tables_are_those_of_the_models(urls: DatabaseUrls) -> None:
     assert await asyncio.to_thread(differences, urls.owner) == []
+
+
+@pytest.mark.parametrize(
+    "table", [table for table in Base.metadata.sorted_tables if "tenant_id" in table.columns], ids=str
+)
+def test_every_table_of_tenants_has_an_index_that_begins_with_the_tenant(table: Table) -> None:
+    keys = [index.columns.keys() for index in table.indexes if not index.dialect_kwargs.get("postgresql_where")]
+    keys += [
+        key.columns.keys() for key in table.constraints if isinstance(key, PrimaryKeyConstraint | UniqueConstraint)
+    ]
+    of_tenant = [key for key in keys if key[0] == "tenant_id"]
+    assert of_tenant
+    assert len(of_tenant) == 1 or ["tenant_id"] not in of_tenant, "an index on the tenant alone says nothing more"
 
 
 async def test_they_can_be_taken_back_and_made_again(urls: DatabaseUrls) -> None:
