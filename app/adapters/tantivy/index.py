@@ -215,7 +215,8 @@ def _damaged(folder: Path) -> EngineRejected:
 
 def _count(searcher: Searcher, query: Query) -> int:
     # Ordered by a column, because a search that counts would else score what it counts.
-    return int(searcher.search(query, 1, count=True, order_by_field="created").count or 0)
+    result: Any = searcher.search(query, 1, count=True, order_by_field="created")  # its type lacks `count`
+    return int(result.count)
 
 
 def _entries(searcher: Searcher, query: Query) -> int:
