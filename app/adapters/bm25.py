@@ -1,17 +1,26 @@
-"""BM25 with the statistics of the chunks that are searched, from engines that score with those of a whole index.
+"""BM25 with the statistics of the chunks that are searched, over engines that score with those of a whole index.
 
-Both engines weigh a term by its inverse document frequency in the index, which all tenants share. So a query gives each
-term a boost that turns that weight into the one it has among the tenant's chunks in the knowledge bases searched. It
-ranks as an index of these alone would, and a score tells nothing of other tenants' words. What stays common is the mean
-length of a chunk, which both engines keep inside.
+One index serves all tenants, and an engine weighs a term by how rare it is in the index, a chunk by the mean length
+there. Neither holds for the tenant's chunks in the knowledge bases searched, and scores would tell of others' words.
+So a query gives each term a boost that turns its weight into the one it has among the chunks searched, which brings the
+right candidates forward; and candidates are then scored exactly, from their own terms.
 
-The weight is ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N chunks: Robertson and Zaragoza, "The Probabilistic Relevance
-Framework: BM25 and Beyond", 2009, in the form without negative weights that Lucene and Tantivy use.
+    score = sum over terms of w(t) * f * (k1 + 1) / (f + k1 * (1 - b + b * length / mean length))
+    w(t)  = ln(1 + (N - n + 0.5) / (n + 0.5))    for n of N chunks that hold t
+
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, in the form without negative
+weights and with the constants that Lucene and Tantivy use.
 """
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+K1, B = 1.2, 0.75
+
+MARGIN = 20
+"""So many more candidates than are wanted are scored exactly: chunk lengths move them by a few places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +31,33 @@ class TermStatistics:
     holding: Mapping[str, int]
 
     def weight(self, term: str) -> float:
-        """Inverse document frequency, above 0. An engine may still count chunks of late as holding a term."""
+        """Above 0, also where an engine still counts deleted entries as holding a term."""
         holding = self.holding.get(term, 0)
         chunks = max(self.chunks, holding)
         return math.log(1 + (chunks - holding + 0.5) / (holding + 0.5))
 
 
-def boosts(weighted: Mapping[str, int], searched: TermStatistics, index: TermStatistics) -> dict[str, float]:
-    """What to multiply each term's score with. Terms that nothing searched holds are left out: they find nothing."""
-    return {
-        term: weight * searched.weight(term) / index.weight(term)
-        for term, weight in weighted.items()
-        if searched.holding.get(term)
-    }
+class Scorer:
+    """A query among the chunks searched. Terms that none of these holds count nothing."""
+
+    def __init__(self, weighted: Mapping[str, int], searched: TermStatistics, mean_length: float) -> None:
+        """`weighted`: each term with how often it is asked for; `mean_length` in terms."""
+        self._weights = {
+            term: times * searched.weight(term) for term, times in weighted.items() if searched.holding.get(term)
+        }
+        self._mean_length = mean_length
+
+    def boosts(self, index: TermStatistics) -> dict[str, float]:
+        """What an engine that weighs by `index` must multiply each term's score with."""
+        return {term: weight / index.weight(term) for term, weight in self._weights.items()}
+
+    def score(self, terms: Sequence[str]) -> float:
+        """Of a chunk with these terms; 0 without any that is asked for."""
+        frequencies = Counter(term for term in terms if term in self._weights)
+        if not frequencies:
+            return 0.0
+        saturation = K1 * (1 - B + B * len(terms) / self._mean_length)
+        return sum(
+            self._weights[term] * frequency * (K1 + 1) / (frequency + saturation)
+            for term, frequency in frequencies.items()
+        )

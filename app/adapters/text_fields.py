@@ -16,7 +16,7 @@ from app.core.scope import TenantScope
 from app.ports.indexes import ChunkSource
 from app.ports.text_index import MAX_QUERY_TERMS
 
-LAYOUT_VERSION = "1"
+LAYOUT_VERSION = "2"
 """Of the stored fields. An index of another layout, or another version of the analyzer, is another index."""
 
 LONGEST_TERM = 255

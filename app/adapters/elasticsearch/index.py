@@ -1,7 +1,7 @@
 """`TextIndex` over `AsyncElasticsearch`.
 
 One index serves all tenants. A tenant's entries are routed to one shard and every read is filtered by the tenant. As in
-the embedded engine, `bm25` makes a term weigh what it weighs among the chunks searched, not in the whole shard.
+the embedded engine, `bm25` scores chunks by the statistics of those searched, not of the whole shard.
 """
 
 import asyncio
@@ -11,11 +11,12 @@ from uuid import UUID
 
 from elasticsearch import AsyncElasticsearch, BadRequestError
 
-from app.adapters.bm25 import TermStatistics, boosts
+from app.adapters.bm25 import MARGIN, Scorer, TermStatistics
 from app.adapters.elasticsearch import mapping
 from app.adapters.elasticsearch.bulk import BulkWriter, Write, slices
 from app.adapters.elasticsearch.errors import translated_errors
 from app.adapters.text_fields import LAYOUT_VERSION, entry_key, joined_terms, weighted_terms
+from app.adapters.vector_payload import ranked
 from app.core.errors import EngineRejected, EngineUnavailable
 from app.core.scope import TenantScope
 from app.ports.indexes import Candidate, ChunkSource, IndexedChunk, IndexFilter
@@ -135,36 +136,31 @@ class ElasticsearchIndex:
         weighted = weighted_terms(terms)
         if not weighted or limit < 1:
             return []
-        boosted = await self._boosts(scope, weighted, where)
-        if not boosted:
+        scorer, shard = await asyncio.gather(
+            self._scorer(scope, weighted, where), self._shard_statistics(scope, weighted)
+        )
+        boosts = scorer.boosts(shard)
+        if not boosts:
             return []
-        query = mapping.scored(boosted, *mapping.matching(scope, where))
-        hits = await self._hits(scope, query, min(limit, _MOST_HITS))
-        return [Candidate(UUID(hit["sort"][1]), hit["_score"]) for hit in hits]
+        held = await self._terms(scope, mapping.scored(boosts, *mapping.matching(scope, where)), limit + MARGIN)
+        return ranked((Candidate(chunk_id, scorer.score(own)) for chunk_id, own in held.items()), limit)
 
     async def score(
         self, scope: TenantScope, terms: Sequence[str], where: IndexFilter, chunk_ids: Sequence[UUID]
     ) -> dict[UUID, float]:
         weighted = weighted_terms(terms)
-        scores: dict[UUID, float] = {}
-        boosted = await self._boosts(scope, weighted, where) if weighted and chunk_ids else {}
-        if boosted:
-            for some in slices(chunk_ids, _GIVEN):
-                query = mapping.scored(boosted, mapping.given(scope, some))
-                hits = await self._hits(scope, query, len(some))
-                scores |= {UUID(hit["sort"][1]): hit["_score"] for hit in hits}
-        return scores
+        if not weighted or not chunk_ids:
+            return {}
+        scorer = await self._scorer(scope, weighted, where)
+        held = await self._terms_given(scope, chunk_ids)
+        return {chunk_id: score for chunk_id, own in held.items() if (score := scorer.score(own))}
 
     async def matched_terms(
         self, scope: TenantScope, terms: Sequence[str], chunk_ids: Sequence[UUID]
     ) -> dict[UUID, frozenset[str]]:
-        weighted = weighted_terms(terms)
-        matched: dict[UUID, frozenset[str]] = {}
-        for some in slices(chunk_ids, _GIVEN):
-            query = mapping.naming(weighted, mapping.given(scope, some))
-            hits = await self._hits(scope, query, len(some))
-            matched |= {UUID(hit["sort"][1]): frozenset(hit.get("matched_queries", ())) for hit in hits}
-        return matched
+        wanted = frozenset(weighted_terms(terms))
+        held = await self._terms_given(scope, chunk_ids)
+        return {chunk_id: wanted.intersection(own) for chunk_id, own in held.items()}
 
     async def scan(
         self, scope: TenantScope, *, document_id: UUID | None = None, generation: int | None = None
@@ -213,27 +209,32 @@ class ElasticsearchIndex:
             if error.error != "resource_already_exists_exception":
                 raise
 
-    async def _boosts(self, scope: TenantScope, weighted: Mapping[str, int], where: IndexFilter) -> dict[str, float]:
-        return boosts(
-            weighted, *await asyncio.gather(self._searched(scope, list(weighted), where), self._shard(scope, weighted))
+    async def _scorer(self, scope: TenantScope, weighted: Mapping[str, int], where: IndexFilter) -> Scorer:
+        among = mapping.all_of(mapping.in_knowledge_bases(scope, where))
+        # Lengths are asked for apart: the same request each time, which the server answers from its cache.
+        lengths, holding = await asyncio.gather(
+            self._aggregate(scope, among, mapping.LENGTHS), self._aggregate(scope, among, mapping.holding(weighted))
         )
+        counted = [bucket["doc_count"] for bucket in holding["holding"]["buckets"]]
+        searched = TermStatistics(lengths["length"]["count"], dict(zip(weighted, counted, strict=True)))
+        return Scorer(weighted, searched, lengths["length"]["avg"] or 1.0)
 
-    async def _searched(self, scope: TenantScope, terms: Sequence[str], where: IndexFilter) -> TermStatistics:
+    async def _aggregate(self, scope: TenantScope, query: mapping.Body, aggregations: mapping.Body) -> mapping.Body:
         with translated_errors():
             answer = await self._searching().search(
                 index=self.alias,
                 routing=str(scope.tenant_id),
-                query={"bool": {"filter": mapping.in_knowledge_bases(scope, where)}},
-                aggregations=mapping.holding(terms),
+                query=query,
+                aggregations=aggregations,
                 size=0,
-                track_total_hits=True,
+                track_total_hits=False,
                 allow_partial_search_results=False,
             )
-        counted = [bucket["doc_count"] for bucket in answer["aggregations"]["holding"]["buckets"]]
-        return TermStatistics(answer["hits"]["total"]["value"], dict(zip(terms, counted, strict=True)))
+        found: mapping.Body = answer["aggregations"]
+        return found
 
-    async def _shard(self, scope: TenantScope, terms: Iterable[str]) -> TermStatistics:
-        """What the engine itself scores with, deleted entries included: of a document that holds just these terms."""
+    async def _shard_statistics(self, scope: TenantScope, terms: Iterable[str]) -> TermStatistics:
+        """What the engine itself weighs with, deleted entries included: of a document that holds just these terms."""
         with translated_errors():
             answer = await self._searching().termvectors(
                 index=self.alias,
@@ -249,20 +250,26 @@ class ElasticsearchIndex:
         holding = {term: facts.get("doc_freq", 0) for term, facts in found["terms"].items()}
         return TermStatistics(found["field_statistics"]["doc_count"], holding)
 
-    async def _hits(self, scope: TenantScope, query: mapping.Body, size: int) -> list[dict[str, Any]]:
+    async def _terms_given(self, scope: TenantScope, chunk_ids: Sequence[UUID]) -> dict[UUID, list[str]]:
+        held: dict[UUID, list[str]] = {}
+        for some in slices(chunk_ids, _GIVEN):
+            held |= await self._terms(scope, mapping.given(scope, some), len(some))
+        return held
+
+    async def _terms(self, scope: TenantScope, query: mapping.Body, size: int) -> dict[UUID, list[str]]:
+        """Terms of the best hits; equal ones by chunk id."""
         with translated_errors():
             answer = await self._searching().search(
                 index=self.alias,
                 routing=str(scope.tenant_id),
                 query=query,
                 sort=[{"_score": "desc"}, {"chunk_id": "asc"}],
-                size=size,
-                source=False,
+                size=min(size, _MOST_HITS),
+                source_includes=["terms"],
                 track_total_hits=False,
                 allow_partial_search_results=False,
             )
-        hits: list[dict[str, Any]] = answer["hits"]["hits"]
-        return hits
+        return {UUID(hit["sort"][1]): hit["_source"]["terms"].split() for hit in answer["hits"]["hits"]}
 
     def _connected(self) -> AsyncElasticsearch:
         if self._client is None:

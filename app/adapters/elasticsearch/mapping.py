@@ -37,6 +37,7 @@ def index_body(alias: str, *, shards: int) -> Body:
                 "metadata": keyword,
                 "generation": {"type": "long"},
                 "created_at": {"type": "long"},
+                "length": {"type": "long"},
                 "terms": {
                     "type": "text",
                     "analyzer": "whitespace",
@@ -60,6 +61,7 @@ def entry(scope: TenantScope, source: ChunkSource, terms: str) -> Body:
         "tags": tags,
         "metadata": metadata,
         "terms": terms,
+        "length": terms.count(" ") + 1 if terms else 0,
     }
 
 
@@ -69,12 +71,12 @@ def held(scope: TenantScope, document_id: UUID | None, generation: int | None) -
         conditions.append(_one_of("document_id", [str(document_id)]))
     if generation is not None:
         conditions.append({"term": {"generation": generation}})
-    return {"bool": {"filter": conditions}}
+    return all_of(conditions)
 
 
-def given(scope: TenantScope, chunk_ids: Iterable[UUID]) -> list[Body]:
-    """Filters for the tenant's entries of the given chunks."""
-    return [_one_of("tenant_id", [str(scope.tenant_id)]), _one_of("chunk_id", map(str, chunk_ids))]
+def given(scope: TenantScope, chunk_ids: Iterable[UUID]) -> Body:
+    """The tenant's entries of the given chunks."""
+    return all_of([_one_of("tenant_id", [str(scope.tenant_id)]), _one_of("chunk_id", map(str, chunk_ids))])
 
 
 def in_knowledge_bases(scope: TenantScope, where: IndexFilter) -> list[Body]:
@@ -88,6 +90,10 @@ def in_knowledge_bases(scope: TenantScope, where: IndexFilter) -> list[Body]:
 def holding(terms: Iterable[str]) -> Body:
     """Aggregation `holding`: how many entries hold each term, in the order of the terms."""
     return {"holding": {"filters": {"filters": [{"term": {"terms": term}} for term in terms]}}}
+
+
+LENGTHS: Body = {"length": {"stats": {"field": "length"}}}
+"""Aggregation: how many entries there are, and how many terms they hold on average."""
 
 
 def matching(scope: TenantScope, where: IndexFilter) -> tuple[list[Body], list[Body]]:
@@ -120,10 +126,8 @@ def scored(boosts: Mapping[str, float], conditions: list[Body], excluded: Iterab
     return {"bool": {"filter": conditions, "must_not": list(excluded), "should": terms, "minimum_should_match": 1}}
 
 
-def naming(terms: Iterable[str], conditions: list[Body]) -> Body:
-    """Every entry that the filters let through, each hit with the terms that it holds as `matched_queries`."""
-    named = [{"term": {"terms": {"value": term, "_name": term}}} for term in terms]
-    return {"bool": {"filter": conditions, "should": named, "minimum_should_match": 0}}
+def all_of(conditions: list[Body]) -> Body:
+    return {"bool": {"filter": conditions}}
 
 
 def _one_of(field: str, values: Iterable[str]) -> Body:

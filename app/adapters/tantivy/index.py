@@ -1,12 +1,11 @@
 """`TextIndex` over Tantivy in the process.
 
-One index serves all tenants, each held apart by a filter that adds nothing to scores; `bm25` tells how a term weighs
-what it weighs among the chunks searched. An index per tenant would need a writer with its own buffer and thread each.
+One index serves all tenants, each held apart by a filter that adds nothing to scores; `bm25` tells how chunks are
+scored by the statistics of those searched. An index per tenant would need a writer with its own buffer and thread each.
 """
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +15,7 @@ from uuid import UUID
 
 from tantivy import DocAddress, Index, Query, Searcher
 
-from app.adapters.bm25 import TermStatistics, boosts
+from app.adapters.bm25 import MARGIN, Scorer, TermStatistics
 from app.adapters.tantivy.schema import Queries, build_schema
 from app.adapters.tantivy.writer import (
     Entry,
@@ -88,8 +87,11 @@ class TantivyIndex:
         matching = self._queries.matching(scope, where)
 
         def read(searcher: Searcher) -> list[Candidate]:
-            query = self._queries.scored(self._boosts(searcher, scope, weighted, where), matching)
-            return _best(searcher, query, limit)
+            scorer = self._scorer(searcher, scope, weighted, where)
+            index = TermStatistics(searcher.num_docs, {term: searcher.doc_freq("terms", term) for term in weighted})
+            best = _best(searcher, self._queries.scored(scorer.boosts(index), matching), limit + MARGIN)
+            held = self._terms(searcher, scope, [hit.chunk_id for hit in best])
+            return ranked((Candidate(chunk_id, scorer.score(own)) for chunk_id, own in held.items()), limit)
 
         return await self._read(read)
 
@@ -99,27 +101,20 @@ class TantivyIndex:
         weighted = weighted_terms(terms)
         if not weighted or not chunk_ids:
             return {}
-        given = self._queries.given(scope, chunk_ids)
 
-        def read(searcher: Searcher) -> list[Candidate]:
-            query = self._queries.scored(self._boosts(searcher, scope, weighted, where), given)
-            return _hits(searcher, query, len(set(chunk_ids)))
+        def read(searcher: Searcher) -> dict[UUID, float]:
+            scorer = self._scorer(searcher, scope, weighted, where)
+            held = self._terms(searcher, scope, chunk_ids)
+            return {chunk_id: score for chunk_id, own in held.items() if (score := scorer.score(own))}
 
-        return {hit.chunk_id: hit.score for hit in await self._read(read)}
+        return await self._read(read)
 
     async def matched_terms(
         self, scope: TenantScope, terms: Sequence[str], chunk_ids: Sequence[UUID]
     ) -> dict[UUID, frozenset[str]]:
         wanted = frozenset(weighted_terms(terms))
-
-        def read(searcher: Searcher) -> dict[UUID, frozenset[str]]:
-            stored = stored_chunks(searcher, self._queries, scope, chunk_ids)
-            return {
-                chunk_id: wanted.intersection(stored_terms(searcher, address).split())
-                for chunk_id, address in stored.items()
-            }
-
-        return await self._read(read)
+        held = await self._read(lambda searcher: self._terms(searcher, scope, chunk_ids))
+        return {chunk_id: wanted.intersection(own) for chunk_id, own in held.items()}
 
     async def scan(
         self, scope: TenantScope, *, document_id: UUID | None = None, generation: int | None = None
@@ -133,22 +128,23 @@ class TantivyIndex:
             for chunk in await self._read(partial(_indexed_chunks, searcher, addresses)):
                 yield chunk
 
-    def _boosts(
+    def _scorer(
         self, searcher: Searcher, scope: TenantScope, weighted: Mapping[str, int], where: IndexFilter
-    ) -> dict[str, float]:
+    ) -> Scorer:
         among = self._queries.in_knowledge_bases(scope, where)
-        chunks = _count(searcher, among)
-        if not chunks:
-            return {}
-        index = TermStatistics(
-            _entries(searcher, self._queries.held(scope)), {term: searcher.doc_freq("terms", term) for term in weighted}
-        )
+        lengths = searcher.aggregate(among, {"length": {"stats": {"field": "length"}}})["length"]
+        chunks = int(lengths["count"])
+        whole = chunks == searcher.num_docs
         holding = {
-            term: held if chunks == index.chunks else _count(searcher, self._queries.holding(term, among))
-            for term, held in index.holding.items()
-            if held
+            term: held if whole else _count(searcher, self._queries.holding(term, among))
+            for term in weighted
+            if (held := searcher.doc_freq("terms", term))
         }
-        return boosts(weighted, TermStatistics(chunks, holding), index)
+        return Scorer(weighted, TermStatistics(chunks, holding), lengths["avg"] or 1.0)
+
+    def _terms(self, searcher: Searcher, scope: TenantScope, chunk_ids: Sequence[UUID]) -> dict[UUID, list[str]]:
+        stored = stored_chunks(searcher, self._queries, scope, chunk_ids)
+        return {chunk_id: stored_terms(searcher, address).split() for chunk_id, address in stored.items()}
 
     def _open(self) -> GroupCommitWriter:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -217,19 +213,6 @@ def _count(searcher: Searcher, query: Query) -> int:
     # Ordered by a column, because a search that counts would else score what it counts.
     result: Any = searcher.search(query, 1, count=True, order_by_field="created")  # its type lacks `count`
     return int(result.count)
-
-
-def _entries(searcher: Searcher, query: Query) -> int:
-    """How many entries the engine reckons with, those deleted of late among them: it says so only where it explains."""
-    explained = json.loads(query.explain(searcher, searcher.search(query, 1, count=False).hits[0][1]).to_json())
-    return round(next(_values(explained, "N, total number of docs")))
-
-
-def _values(explained: dict[str, Any], description: str) -> Iterator[float]:
-    if explained["description"] == description:
-        yield explained["value"]
-    for detail in explained.get("details", ()):
-        yield from _values(detail, description)
 
 
 def _best(searcher: Searcher, query: Query, limit: int) -> list[Candidate]:

@@ -28,6 +28,7 @@ def build_schema() -> Schema:
     builder.add_integer_field("generation", indexed=True, fast=True)
     builder.add_integer_field("created", indexed=True, fast=True)
     builder.add_integer_field("version", fast=True)
+    builder.add_integer_field("length", fast=True)
     for name in COLUMNS:
         builder.add_unsigned_field(name, fast=True)
     return builder.build()
@@ -49,6 +50,7 @@ def entry(scope: TenantScope, source: ChunkSource, terms: str, version: int) -> 
     document.add_integer("generation", source.generation)
     document.add_integer("created", microseconds(source.created_at))
     document.add_integer("version", version)
+    document.add_integer("length", terms.count(" ") + 1 if terms else 0)
     for name, value in (("chunk", source.chunk_id.int), ("document", source.document_id.int)):
         document.add_unsigned(f"{name}_high", value >> 64)
         document.add_unsigned(f"{name}_low", value & _LOW)
@@ -64,7 +66,7 @@ class Queries:
     def keys(self, keys: Iterable[str]) -> Query:
         return Query.term_set_query(self._schema, "key", list(keys))
 
-    def held(self, scope: TenantScope, document_id: UUID | None = None, generation: int | None = None) -> Query:
+    def held(self, scope: TenantScope, document_id: UUID | None, generation: int | None) -> Query:
         conditions = [self._one_of("tenant", [str(scope.tenant_id)])]
         if document_id is not None:
             conditions.append(self._one_of("document", [str(document_id)]))
