@@ -132,7 +132,7 @@ class LeaseLost(BigGraphError):
 
 
 class Postponed(BigGraphError):
-    """The operation must wait for another one first; it is queued again, and the attempt does not count."""
+    """The operation waits for another one, or gives way to it; it is queued again, and the attempt does not count."""
 
     code = "postponed"
     status = 409

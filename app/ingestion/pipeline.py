@@ -7,6 +7,7 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 
 import asyncio
 import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,9 +17,10 @@ from app.chunking.chunk import text_hash
 from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.core.database import WriteSession
-from app.core.errors import Cancelled, EngineRejected, EngineUnavailable
+from app.core.errors import Cancelled, EngineRejected, EngineUnavailable, Postponed
 from app.core.ledger import Lease
 from app.core.stages import StageLog
+from app.core.turns import others_wait
 from app.ingestion import passwords, projection, repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
@@ -45,6 +47,9 @@ SPANS = {
 """The stages, each with the percent of the whole at which it begins and ends: rough shares of a text PDF's time."""
 STAGES = tuple(SPANS)
 EMBED_BATCH = 32
+TURN_SECONDS = 10.0
+"""After so long a document gives way, between two batches, to tenants for whom no worker is free: embedding one may
+take an hour."""
 
 
 class Ingestion:
@@ -58,6 +63,9 @@ class Ingestion:
         self._scope = lease.scope
         self._document_id: UUID = lease.document_id
         self._generation: int = lease.generation
+        self._begun = time.monotonic()
+        self._embedded = 0
+        """Texts that this attempt has embedded, in the turns that it had before as well."""
         self._counts: dict[str, int] = {}
         self._log = StageLog(parts.database, parts.ledger, lease, SPANS)
         self._parsed: ParsedDocument | None = None
@@ -80,6 +88,8 @@ class Ingestion:
             async with self._log.moving(first) as session:
                 subject = await self._locked(session)
                 subject.set_status(DocumentStatus.PROCESSING)
+                operation = await self._parts.ledger.hold(session, self._lease)
+                self._embedded = operation.counts.get("embedded", 0)
             reached("claimed")
             for stage in STAGES[STAGES.index(first) : -1]:
                 await stages[stage](subject)
@@ -139,27 +149,41 @@ class Ingestion:
         reached("chunked")
 
     async def _embed(self, subject: Subject) -> None:
-        """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage."""
+        """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage.
+
+        Raises `Postponed` where another tenant waits too long.
+        """
         space = self._parts.embedder.space.name
         total, missing = await self._missing_vectors(subject)
         done = total - len(missing)
-        self._counts |= {"embedded": len(missing), "reused": done}
+        self._counts |= {"embedded": self._embedded + len(missing), "reused": max(0, done - self._embedded)}
         self._log.progress(done, total)
         items = sorted(missing.items(), key=lambda item: len(item[1]))  # of similar length: less padding
         batches = [items[first : first + EMBED_BATCH] for first in range(0, len(items), EMBED_BATCH)]
         for batch in batches[:-1]:
             vectors = await self._vectors_of(batch)
+            self._embedded += len(batch)
             async with self._parts.database.write(self._scope) as session:
                 await self._parts.ledger.hold(session, self._lease)
                 await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
             done += len(batch)
             self._log.progress(done, total)
             reached("embedding")
+            await self._give_way()
         vectors = await self._vectors_of(batches[-1]) if batches else {}
         self._log.progress(total, total)
         async with self._leaving("index") as session:
             await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
         reached("embedded")
+
+    async def _give_way(self) -> None:
+        """Raises `Postponed` where the attempt has had its turn and another tenant waits."""
+        is_over = time.monotonic() - self._begun >= TURN_SECONDS
+        if is_over and await others_wait(self._parts.database, self._lease.tenant_id):
+            async with self._parts.database.write(self._scope) as session:
+                operation = await self._parts.ledger.hold(session, self._lease)
+                operation.counts = {"embedded": self._embedded}
+            raise Postponed("Another tenant has waited for a worker; this goes on afterwards.")
 
     async def _vectors_of(self, batch: Sequence[tuple[bytes, str]]) -> dict[bytes, Vectors]:
         made = await self._parts.embedder.embed_passages([text for _, text in batch])

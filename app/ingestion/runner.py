@@ -77,7 +77,7 @@ class OperationRunner:
         """None where nothing is left to do. What another worker took in between is asked for again."""
         ledger = self._parts.ledger
         while True:
-            turn = await next_turn(self._parts.database, tenant_id)
+            turn = await next_turn(self._parts.database)
             if turn is None or turn.tenant_id == tenant_id:
                 lease = await ledger.claim(tenant_id, operation_id, self._holder)
                 if lease is not None or turn is None:

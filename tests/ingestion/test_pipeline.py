@@ -9,6 +9,7 @@ import pytest
 from app.core.errors import EngineUnavailable
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
+from app.documents.service import Upload
 from app.ingestion import pipeline, runner, service
 from app.ingestion.pipeline import STAGES
 from app.models import DocumentStatus, GenerationState, OperationState
@@ -130,16 +131,40 @@ async def test_of_two_reindexings_at_once_the_newer_facts_stay(bench: Bench) -> 
 
 async def test_while_a_tenants_document_is_worked_on_the_next_turn_is_anothers(bench: Bench, neighbour: Bench) -> None:
     first, second = await bench.upload(prose("tern", 3)), await bench.upload(prose("skua", 3))
-    others = await neighbour.upload(prose("puffin", 3))
+    others: list[Upload] = []
 
     async def another_worker() -> None:
+        others.append(await neighbour.upload(prose("puffin", 3)))
         await bench.run(operation_of(second))  # what its message names
 
     await bench.interposed("vectors", "upsert", before=another_worker).run(operation_of(first))
-    assert (await neighbour.operation(operation_of(others))).state is OperationState.SUCCEEDED
+    assert (await neighbour.operation(operation_of(others[0]))).state is OperationState.SUCCEEDED
     assert (await bench.operation(operation_of(second))).state is OperationState.QUEUED
-    await bench.run(operation_of(others))  # the other tenant's message, whose work is done: nothing of it is lost
+    await bench.run(operation_of(others[0]))  # the other tenant's message, whose work is done: nothing of it is lost
     assert (await bench.operation(operation_of(second))).state is OperationState.SUCCEEDED
+
+
+async def test_a_large_document_gives_way_to_another_tenant_and_goes_on_where_it_stopped(
+    bench: Bench, neighbour: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "TURN_SECONDS", 0.0)
+    large = await bench.upload(prose("gannet", 3 * pipeline.EMBED_BATCH))
+    others: list[Upload] = []
+
+    async def another_uploads() -> None:
+        others.append(await neighbour.upload(prose("fulmar", 3)))
+        await neighbour.pass_time(operation_of(others[0]))
+
+    await bench.interposed("embedder", "embed_passages", after=another_uploads).run(operation_of(large))
+    operation = await bench.operation(operation_of(large))
+    assert (operation.state, operation.stage, operation.attempts) == (OperationState.QUEUED, "embed", 0)
+    await neighbour.work()
+    await bench.work()
+    operation = await bench.operation(operation_of(large))
+    assert operation.state is OperationState.SUCCEEDED
+    chunks = len((await bench.held(large.document.id)).chunks)
+    assert operation.counts == {"chunks": chunks, "embedded": chunks, "reused": 0}
+    assert (await bench.verify()).clean
 
 
 async def test_replaced_meanwhile_the_older_version_never_wins(bench: Bench) -> None:
