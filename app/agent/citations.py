@@ -3,7 +3,6 @@
 from app.agent.markers import marked_segments
 from app.agent.passages import Passage, Passages
 from app.agent.rendering import CitationReference
-from app.agent.sentences import sentence_spans
 from app.agent.state import Turn
 from app.models import AnswerKind
 from app.terms import index_terms, query_terms
@@ -46,14 +45,12 @@ def citations_of(text: str, passages: Passages) -> list[CitationReference]:
         for number in numbers:
             if number in passages:
                 claims.setdefault(number, []).append(words)
-    return [
-        reference(passages[number], *_support(passages[number].text, " ".join(said))) for number, said in claims.items()
-    ]
+    return [reference(passages[number], *_support(passages[number], " ".join(said))) for number, said in claims.items()]
 
 
-def _support(text: str, claim: str) -> tuple[int, int]:
+def _support(passage: Passage, claim: str) -> tuple[int, int]:
     """The span of the sentence that shares most terms with the claim, relative to its length; the first of equals."""
-    spans = sentence_spans(text)
+    text, spans = passage.text, passage.sentences
     if not spans:
         return 0, min(len(text), 200)
     claimed = set(query_terms(claim))

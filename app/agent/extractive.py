@@ -9,7 +9,7 @@ import numpy as np
 
 from app.agent.language import Language, language_of
 from app.agent.passages import Passage
-from app.agent.sentences import sentence_spans, shown
+from app.agent.sentences import shown
 from app.ports.vector_index import Vectors
 from app.terms import index_terms, query_terms
 
@@ -122,7 +122,7 @@ class _Read:
 def _read(passage: Passage) -> Iterator[_Read]:
     headings = set(index_terms(" ".join(passage.heading_path)))
     above, asked = headings, next((heading for heading in passage.heading_path[-1:] if _asks(heading)), "")
-    for start, end in sentence_spans(passage.text):
+    for start, end in passage.sentences:
         sentence = Sentence(passage, start, end, asked=asked)
         one = _Read(sentence, set(index_terms(sentence.text)), above)
         if one.asks:

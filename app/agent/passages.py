@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.agent.rendering import ShownChunk
+from app.agent.sentences import row_spans, sentence_spans
 from app.chunking.chunk import ChunkKind
 from app.retrieval.schemas import Hit
 
@@ -29,6 +30,7 @@ class Passage:
     page_starts: Sequence[tuple[int, int]] = ()
     is_verbatim: bool = True
     """Whether its text is the document's own: that of a table's description is not, and is no quote."""
+    is_table: bool = False
 
     @classmethod
     def of(cls, number: int, hit: Hit, neutral: float | None) -> "Passage":
@@ -45,7 +47,13 @@ class Passage:
             matched_terms=frozenset(hit.matched_terms),
             page_starts=hit.page_starts,
             is_verbatim=hit.kind is not ChunkKind.TABLE_SUMMARY,
+            is_table=hit.kind is ChunkKind.TABLE,
         )
+
+    @property
+    def sentences(self) -> list[tuple[int, int]]:
+        """Spans of what may be quoted alone: the rows of a table, the sentences of anything else."""
+        return row_spans(self.text) if self.is_table else sentence_spans(self.text)
 
     @property
     def shown(self) -> ShownChunk:

@@ -1,7 +1,7 @@
 """Sentences of Chinese and English text, as spans of it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _END = re.compile(
     r"""
@@ -21,15 +21,29 @@ _ABBREVIATION = re.compile(
 _CJK = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
 _BREAK_IN_CJK = re.compile(rf"(?<=[{_CJK}])\s*\n\s*(?=[{_CJK}])")
 _LONGEST = 400
+_LONGEST_ROW = 1_200
 _SOFT_END = re.compile(r"[，,、;:：]\s*|\s+")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Start and end of each sentence, list item or table row, without the white space around it; empty ones left out.
+    """Start and end of each sentence or list item, without the white space around it; empty ones left out.
 
     What is longer than 400 characters without an end is cut at commas or spaces.
     """
-    return [trimmed for span in _split(text) for part in _cut(text, *span) if (trimmed := _trim(text, *part))]
+    return _parts(text, _split(text), _LONGEST)
+
+
+def row_spans(text: str) -> list[tuple[int, int]]:
+    """Start and end of each line of a table's chunk: a row is not ended by a full stop in a cell.
+
+    What is longer than 1,200 characters is cut at commas or spaces.
+    """
+    return _parts(text, (line.span() for line in re.finditer(r"[^\n]+", text)), _LONGEST_ROW)
+
+
+def _parts(text: str, spans: Iterable[tuple[int, int]], longest: int) -> list[tuple[int, int]]:
+    parts = (part for span in spans for part in _cut(text, *span, longest))
+    return [trimmed for part in parts if (trimmed := _trim(text, *part))]
 
 
 def _split(text: str) -> Iterator[tuple[int, int]]:
@@ -53,10 +67,10 @@ def _is_abbreviation(text: str, start: int, end: re.Match[str]) -> bool:
     return not number or start == end.start() - len(before.strip()) + 1 or not following[:1].isupper()
 
 
-def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    while end - start > _LONGEST:
-        places = [place.end() for place in _SOFT_END.finditer(text, start + _LONGEST // 2, start + _LONGEST)]
-        middle = places[-1] if places else start + _LONGEST
+def _cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
+    while end - start > longest:
+        places = [place.end() for place in _SOFT_END.finditer(text, start + longest // 2, start + longest)]
+        middle = places[-1] if places else start + longest
         yield start, middle
         start = middle
     yield start, end

@@ -1,10 +1,11 @@
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.sentences import sentence_spans, shown
+from app.agent.sentences import row_spans, sentence_spans, shown
 
 
 def sentences(text: str) -> list[str]:
@@ -42,15 +43,28 @@ def test_a_text_without_an_end_is_cut() -> None:
 
 
 @settings(deadline=None)
-@given(st.text())
-def test_spans_are_in_order_and_hold_every_letter(text: str) -> None:
-    spans = sentence_spans(text)
+@given(st.text(), st.sampled_from([sentence_spans, row_spans]))
+def test_spans_are_in_order_and_hold_every_letter(text: str, spans_of: Callable[[str], list[tuple[int, int]]]) -> None:
+    spans = spans_of(text)
     assert all(start < end for start, end in spans)
     assert all(one[1] <= other[0] for one, other in pairwise(spans))
     left = list(text)
     for start, end in reversed(spans):
         del left[start:end]
     assert not any(sign.isalnum() for sign in left)
+
+
+def test_a_row_of_a_table_is_one_whatever_stands_in_its_cells() -> None:
+    rows = ["id: 7; title: 需要多大的显存？ Mine is 8 GB. Is it enough?", "id: 8; title: No。"]
+    text = "\n".join(["Issues", "", *rows])
+    assert [text[start:end] for start, end in row_spans(text)] == ["Issues", *rows]
+
+
+def test_a_row_without_end_is_cut() -> None:
+    text = "cell; " * 1_000
+    parts = [text[start:end] for start, end in row_spans(text)]
+    assert max(map(len, parts)) <= 1_200
+    assert "".join(parts).count("cell") == 1_000
 
 
 def test_line_breaks_are_not_shown() -> None:
