@@ -1,5 +1,7 @@
 """The one place where elements are cleaned, tables become Markdown, and offsets are counted."""
 
+from typing import Any
+
 from app.parsing import tables
 from app.parsing.clean import clean_text
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
@@ -18,12 +20,9 @@ def finish(document: ParsedDocument) -> ParsedDocument:
         cleaned = _clean_element(element)
         if cleaned is None:
             continue
-        if not cleaned["text"]:
-            finished.append(element.model_copy(update={**cleaned, "start": position, "end": position}))
-            continue
-        start = position + _GAP if position else 0
-        position = start + len(str(cleaned["text"]))
-        finished.append(element.model_copy(update={**cleaned, "start": start, "end": position}))
+        start = position + _GAP if position and cleaned["text"] else position
+        position = start + len(cleaned["text"])
+        finished.append(Element(**{**dict(element), **cleaned, "start": start, "end": position}))
     return document.model_copy(
         update={
             "elements": finished,
@@ -33,7 +32,7 @@ def finish(document: ParsedDocument) -> ParsedDocument:
     )
 
 
-def _clean_element(element: Element) -> dict[str, object] | None:
+def _clean_element(element: Element) -> dict[str, Any] | None:
     """What changes in it; None where nothing is left of it."""
     if element.kind is ElementKind.PAGE_BREAK:
         return {"text": ""}

@@ -30,8 +30,9 @@ def clean_text(text: str, *, verbatim: bool = False) -> str:
     Not NFKC: full-width forms, ligatures and superscripts stay as written, search folds them. `verbatim` keeps
     white space inside and between lines (code).
     """
-    if text.isascii() and text.isprintable() and "  " not in text:
-        return text.rstrip() if verbatim else text.strip()  # most cells of a sheet
+    # Of what is taken out or evened out below, only plain blanks are printable.
+    if text.isprintable() and "  " not in text and unicodedata.is_normalized("NFC", text):
+        return text.rstrip() if verbatim else text.strip()  # most
     if _NOT_PLAIN.search(text):
         text = _SPACES.sub(" ", _LINE_ENDS.sub("\n", text))
         text = _INVISIBLE.sub("", text)

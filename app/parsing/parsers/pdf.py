@@ -10,7 +10,7 @@ from app.parsing.document import ParsedDocument
 from app.parsing.ocr import Picture
 from app.parsing.parsers import pdf_layout, pdf_reader
 from app.parsing.parsers.pdf_engine import pymupdf
-from app.parsing.parsers.pdf_lines import Box, Line, Matrix, PageLines, as_stored, turned
+from app.parsing.parsers.pdf_lines import UNMOVED, UPRIGHT, Box, Line, PageLines, as_stored, turned
 from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
 from app.parsing.parsers.pdf_tables import FoundTable, Word, boxed_tables, lies_in, ruled_tables
 from app.parsing.parsers.pdf_text import PageText
@@ -79,9 +79,11 @@ class _Page:
     def __init__(self, page: pymupdf.Page) -> None:
         self._page = page
         self._rotation = page.rotation
-        matrix = page.rotation_matrix
-        self._shown: Matrix = (matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
-        page.set_rotation(0)
+        self._shown = UNMOVED
+        if self._rotation:
+            matrix = page.rotation_matrix
+            self._shown = (matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
+            page.set_rotation(0)
         self._draws_little = _content_bytes(page) <= _MAX_CONTENT
         self._read = PageText(page, drawings=self._draws_little)
 
@@ -111,20 +113,23 @@ class _Page:
         if not self._draws_little:
             return False
         drawings = self._read.drawings()
-        if all(drawing.plain or not drawing.stroked for drawing in drawings):
-            boxes = [(self._turned(drawing.box, found), drawing.stroked) for drawing in drawings if drawing.plain]
-            tables = boxed_tables(boxes, lambda: self._words(found))
-        else:  # of strokes with corners the box does not tell the rules
+        if found.turn != UPRIGHT:
+            drawings = [drawing._replace(box=self._turned(drawing.box, found)) for drawing in drawings]
+        tables = boxed_tables(drawings, lambda: self._words(found))
+        if tables is None:
             with self._upright(found.turn) as page:
                 tables = ruled_tables(page)
         self._put_in(found, tables)
         return True
 
     def _turned(self, box: Box, found: PageLines) -> Box:
-        return turned(box, found.turn, self._page.rect.width, self._page.rect.height)
+        return turned(box, found.turn, self._read.width, self._read.height)
 
     def _words(self, found: PageLines) -> list[Word]:
-        return [(*self._turned((x0, y0, x1, y1), found), *rest) for x0, y0, x1, y1, *rest in self._read.words()]
+        words = self._read.words()
+        if found.turn == UPRIGHT:
+            return words
+        return [(*self._turned((x0, y0, x1, y1), found), *rest) for x0, y0, x1, y1, *rest in words]
 
     def lay_out(self, found: PageLines) -> bool:
         if not found.lines or not self._draws_little:
@@ -137,10 +142,10 @@ class _Page:
     @contextmanager
     def _upright(self, turn: tuple[int, int]) -> Iterator[pymupdf.Page]:
         """The page, turned as `Line.box` has it: PyMuPDF's places stay those of the stored page in any rotation."""
-        if turn == (1, 0):
+        if turn == UPRIGHT:
             yield self._page
             return
-        width, height = self._page.rect.width, self._page.rect.height
+        width, height = self._read.width, self._read.height
         with pymupdf.open() as copy:
             page = (
                 copy.new_page(width=width, height=height) if turn[1] == 0 else copy.new_page(width=height, height=width)
@@ -154,7 +159,7 @@ class _Page:
             inside = [line for line in found.lines if lies_in(line.box, table.box)]
             if not inside or any(line.table is not None for line in inside):
                 continue
-            place = as_stored(table.box, found.turn, self._page.rect.width, self._page.rect.height)
+            place = as_stored(table.box, found.turn, self._read.width, self._read.height)
             outside = [line for line in found.lines if not lies_in(line.box, table.box)]
             found.lines = [*outside, Line(text="", box=table.box, place=place, table=table.table())]
 

@@ -31,13 +31,10 @@ def elements(pages: Sequence[PageLines], outline: Outline) -> Iterator[Element]:
     for number, (page, lines) in enumerate(zip(by_page, pages, strict=True), start=1):
         if number > 1:
             yield Element(kind=ElementKind.PAGE_BREAK, page=number)
-        found = [kind_of.element(paragraph) for paragraph in page]
+        found = [kind_of.element(paragraph, displayed(paragraph.place, lines.shown)) for paragraph in page]
         tie_captions(found, page)
         nest_list_items(found, page)
-        for paragraph, element in zip(page, found, strict=True):
-            yield element.model_copy(
-                update={"bbox": displayed(paragraph.place, lines.shown), "confidence": paragraph.confidence}
-            )
+        yield from found
 
 
 def _page_paragraphs(page: PageLines, number: int) -> list[Paragraph]:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from app.parsing.document import Element, ElementKind
+from app.parsing.document import BoundingBox, Element, ElementKind
 from app.parsing.parsers.pdf_lines import Role
 from app.parsing.parsers.pdf_paragraphs import Paragraph
 
@@ -80,23 +80,21 @@ class KindOf:
         """Its size where that is larger than the body's; 0 for headings that only weight sets off."""
         return paragraph.size if paragraph.size >= self.body_size * _LARGER else 0.0
 
-    def element(self, paragraph: Paragraph) -> Element:
-        """Without page box: the caller knows the page."""
-        table = paragraph.first.table
+    def element(self, paragraph: Paragraph, box: BoundingBox) -> Element:
+        """With its box on the page as it is shown."""
+        page, sure, table = paragraph.page, paragraph.confidence, paragraph.first.table
         if table is not None:
-            return Element(kind=ElementKind.TABLE, table=table, page=paragraph.page)
+            return Element(kind=ElementKind.TABLE, table=table, page=page, bbox=box, confidence=sure)
         text = paragraph.text()
         kind = _BY_ROLE.get(paragraph.role) if paragraph.role else None
         level = 0 if kind else self._by_outline(paragraph) or self._by_looks(paragraph, text)
         if level:
-            return Element(kind=ElementKind.HEADING, text=text, level=level, page=paragraph.page)
-        kind = kind or self._by_words(paragraph, text)
-        return Element(
-            kind=kind,
-            text=paragraph.code() if kind is ElementKind.CODE else text,
-            level=1 if kind is ElementKind.LIST_ITEM else 0,
-            page=paragraph.page,
-        )
+            kind = ElementKind.HEADING
+        else:
+            kind = kind or self._by_words(paragraph, text)
+            level = 1 if kind is ElementKind.LIST_ITEM else 0
+        text = paragraph.code() if kind is ElementKind.CODE else text
+        return Element(kind=kind, text=text, level=level, page=page, bbox=box, confidence=sure)
 
     def _by_words(self, paragraph: Paragraph, text: str) -> ElementKind:
         """What is no heading, by its type and by how it begins."""
@@ -136,8 +134,9 @@ class KindOf:
     def _may_be_heading(self, paragraph: Paragraph) -> bool:
         if paragraph.first.table is not None or len(paragraph.lines) > 3 or paragraph.mono:
             return False
-        larger = paragraph.size >= self.body_size * _LARGER
-        bold = paragraph.bold and paragraph.size >= self.body_size * 0.95
+        size = paragraph.size
+        larger = size >= self.body_size * _LARGER
+        bold = paragraph.bold and size >= self.body_size * 0.95
         if not (larger or bold or paragraph.role is Role.HEADING):
             return False
         text = paragraph.text()

@@ -13,6 +13,8 @@ Box = tuple[float, float, float, float]
 Matrix = tuple[float, float, float, float, float, float]
 """a, b, c, d, e, f of x' = ax + cy + e, y' = bx + dy + f."""
 UNMOVED: Matrix = (1, 0, 0, 1, 0, 0)
+UPRIGHT = (1, 0)
+"""The direction of text from left to right."""
 MATHEMATICAL = re.compile(r"CM(?:MI|SY|EX|BSY|MIB)|MS[AB]M|EU[FRS]M|RSFS|.*Math", re.IGNORECASE)
 """Names of fonts for formulas: TeX's, and those that say so."""
 
@@ -58,7 +60,7 @@ class PageLines:
     lines: list[Line] = field(default_factory=list)
     strays: list[Line] = field(default_factory=list)
     """Text in another direction than most of the page: stamps, labels of axes."""
-    turn: tuple[int, int] = (1, 0)
+    turn: tuple[int, int] = UPRIGHT
     height: float = 0.0
     """Of the turned page."""
     shown: Matrix = UNMOVED
@@ -95,11 +97,12 @@ def upright(found: list[tuple[tuple[int, int], Line]], width: float, height: flo
     weights: Counter[tuple[int, int]] = Counter()
     for way, line in found:
         weights[way] += len(line.text)
-    turn = weights.most_common(1)[0][0] if weights else (1, 0)
+    turn = weights.most_common(1)[0][0] if weights else UPRIGHT
     result = PageLines(turn=turn, height=height if turn[1] == 0 else width)
     for way, line in found:
-        line.box = turned(line.place, turn, width, height)
         (result.lines if way == turn else result.strays).append(line)
+        if turn != UPRIGHT:
+            line.box = turned(line.place, turn, width, height)
     return result
 
 
@@ -110,6 +113,9 @@ def union(boxes: list[Box]) -> Box:
 
 def displayed(place: Box, matrix: Matrix) -> BoundingBox:
     """A box of the stored page on the page as it is shown."""
+    if matrix == UNMOVED:
+        left, top, right, bottom = place
+        return BoundingBox(left=round(left, 2), top=round(top, 2), right=round(right, 2), bottom=round(bottom, 2))
     a, b, c, d, e, f = matrix
     xs = [a * x + c * y + e for x in (place[0], place[2]) for y in (place[1], place[3])]
     ys = [b * x + d * y + f for x in (place[0], place[2]) for y in (place[1], place[3])]

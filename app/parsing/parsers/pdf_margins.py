@@ -27,31 +27,43 @@ _PAGE_NUMBER = re.compile(
 
 _Sign = tuple[str, int]
 """What a line has in common with others: its text with a mark for the page number, and how far that is ahead."""
+_Place = tuple[_Sign, int]
 
 
 def drop_running_lines(pages: list[PageLines]) -> None:
     """Removes them in place. Heights in the margins may differ by a few points."""
-    repeated: dict[tuple[_Sign, int], set[int]] = defaultdict(set)
+    marginal = [(number, line, _places(line, zone, number)) for number, line, zone in _in_margins(pages)]
+    repeated: dict[_Place, set[int]] = defaultdict(set)
+    for number, _, places in marginal:
+        for place in places:
+            repeated[place].add(number)
+    running = set(map(id, _footers(pages).values()))
+    for _, line, places in marginal:
+        if line.table is None and _runs(line, max(len(repeated[place]) for place in places), len(pages)):
+            running.add(id(line))
+    for page in pages:
+        page.lines = [line for line in page.lines if id(line) not in running]
+
+
+def _in_margins(pages: list[PageLines]) -> Iterator[tuple[int, Line, int]]:
+    """Number of the page, line, and -1 for the upper margin, 1 for the lower."""
     for number, page in enumerate(pages):
+        top, bottom = page.height * _MARGIN, page.height * (1 - _MARGIN)
         for line in page.lines:
-            zone = _zone(line, page)
-            for sign in _signs(line.text, number) if zone else ():
-                for slot in _slots(line):
-                    repeated[sign, zone * slot].add(number)
-    footers = _footers(pages)
-    for number, page in enumerate(pages):
-        page.lines = [
-            line
-            for line in page.lines
-            if line is not footers.get(number) and not _runs(line, page, number, repeated, len(pages))
-        ]
+            if line.box[3] <= top:
+                yield number, line, -1
+            elif line.box[1] >= bottom:
+                yield number, line, 1
 
 
-def _runs(line: Line, page: PageLines, number: int, repeated: dict[tuple[_Sign, int], set[int]], pages: int) -> bool:
-    zone = _zone(line, page)
-    if not zone or line.table is not None:
-        return False
-    seen = max(len(repeated[sign, zone * slot]) for sign in _signs(line.text, number) for slot in _slots(line))
+def _places(line: Line, zone: int, page: int) -> list[_Place]:
+    """What it says at which height, in overlapping steps from 1: near lines share at least one."""
+    step = int(line.box[1] // 8)
+    return [(sign, zone * slot) for sign in _signs(line.text, page) for slot in (step + 1, step + 2)]
+
+
+def _runs(line: Line, seen: int, pages: int) -> bool:
+    """Whether a line runs that is at its place on so many pages."""
     if _PAGE_NUMBER.fullmatch(line.text.strip()):
         return seen >= min(_MIN_PAGES, max(pages, 2))
     return seen >= _MIN_PAGES and seen >= 0.03 * pages
@@ -88,18 +100,5 @@ def _last_line(page: PageLines) -> Line | None:
     if len(page.lines) < 2:
         return None
     last = max(page.lines, key=lambda line: line.box[3])
-    is_large = last.size > 1.05 * median(line.size for line in page.lines)
+    is_large = last.size > 1.05 * median([line.size for line in page.lines])
     return None if last.table is not None or is_large else last
-
-
-def _zone(line: Line, page: PageLines) -> int:
-    """-1 in the upper margin, 1 in the lower, 0 between."""
-    if line.box[3] <= page.height * _MARGIN:
-        return -1
-    return 1 if line.box[1] >= page.height * (1 - _MARGIN) else 0
-
-
-def _slots(line: Line) -> tuple[int, int]:
-    """Heights in overlapping steps, from 1: near lines share at least one."""
-    step = int(line.box[1] // 8)
-    return step + 1, step + 2

@@ -8,6 +8,7 @@ This is the recursive X-Y cut (Nagy and Seth 1984) with the horizontal cuts chos
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import itemgetter
 
 from app.parsing.parsers.pdf_lines import Line, union
 
@@ -18,6 +19,7 @@ _MAX_DEPTH = 6
 _TABLE_ROWS = 4
 _TABLE_GUTTERS = 2
 Interval = tuple[float, float]
+_from_top, _middle = itemgetter(0, 1), itemgetter(0)
 
 
 @dataclass(slots=True)
@@ -89,9 +91,7 @@ def _groups(lines: list[Line]) -> list[_Group]:
 def _fits(group: _Group, band: list[Line], spans: list[Interval]) -> bool:
     """Whether the band, which covers `spans`, keeps a gutter of the group open, or neither has any."""
     if len(spans) == 1 and len(group.covered) == 1:  # neither has any: most pages of prose
-        left, right = sorted((spans[0], group.covered[0]))
-        if right[0] <= left[1]:
-            return True
+        return True
     size = _typical_size([*group.lines[-20:], *band])
     if _gaps(_merged([*group.covered, *spans]), size):
         return True
@@ -102,23 +102,28 @@ def _bands(lines: list[Line]) -> list[list[Line]]:
     """Lines whose heights overlap by more than a touch, from top to bottom."""
     bands: list[list[Line]] = []
     bottom = float("-inf")
-    for line in sorted(lines, key=lambda line: (line.box[1] + _inset(line), line.box[0])):
-        if bands and line.box[1] + _inset(line) < bottom:
+    for top, _, end, line in sorted(map(_extent, lines), key=_from_top):
+        if top < bottom:
             bands[-1].append(line)
-            bottom = max(bottom, line.box[3] - _inset(line))
+            bottom = max(bottom, end)
         else:
             bands.append([line])
-            bottom = line.box[3] - _inset(line)
+            bottom = end
     return bands
 
 
-def _inset(line: Line) -> float:
-    """Ascenders and descenders of neighbouring lines overlap without their baselines being the same."""
-    return 0.3 * (line.box[3] - line.box[1]) if line.table is None else 0.0
+def _extent(line: Line) -> tuple[float, float, float, Line]:
+    """Its top, left and bottom, less ascenders and descenders: those of neighbouring lines may overlap without their
+    baselines being the same."""
+    left, top, _, bottom = line.box
+    inset = 0.3 * (bottom - top) if line.table is None else 0.0
+    return top + inset, left, bottom - inset, line
 
 
 def _prose_columns(group: _Group) -> list[list[Line]]:
     """The group's lines by column; one list where its gutters part no prose."""
+    if len(group.covered) == 1:
+        return [group.lines]
     size = _typical_size(group.lines)
     gutters = [gap for gap in _gaps(group.covered, size) if _is_prose_left_and_right(group.lines, gap, size)]
     if not gutters:
@@ -148,7 +153,7 @@ def _is_prose(lines: list[Line], size: float) -> bool:
 
 
 def _typical_size(lines: list[Line]) -> float:
-    sizes = sorted(line.size for line in lines if line.size)
+    sizes = sorted([line.size for line in lines if line.size])
     return sizes[len(sizes) // 2] if sizes else 10.0
 
 
@@ -157,18 +162,23 @@ def _spans(lines: list[Line]) -> list[Interval]:
 
 
 def _merged(intervals: list[Interval]) -> list[Interval]:
+    if len(intervals) < 2:
+        return intervals
     merged: list[Interval] = []
+    start, end = min(intervals)
     for left, right in sorted(intervals):
-        if merged and left <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], right))
+        if left <= end:
+            end = max(end, right)
         else:
-            merged.append((left, right))
+            merged.append((start, end))
+            start, end = left, right
+    merged.append((start, end))
     return merged
 
 
 def _gaps(covered: list[Interval], size: float) -> list[Interval]:
-    pairs = pairwise(covered)
-    return [(a[1], b[0]) for a, b in pairs if b[0] - a[1] >= _MIN_GUTTER * size]
+    least = _MIN_GUTTER * size
+    return [(end, start) for (_, end), (start, _) in pairwise(covered) if start - end >= least]
 
 
 def _joined(band: list[Line]) -> Line:
@@ -176,13 +186,15 @@ def _joined(band: list[Line]) -> Line:
     if len(band) == 1:
         return band[0]
     rows: list[list[Line]] = []
-    for line in sorted(band, key=_middle):
-        if rows and _middle(line) - _middle(rows[-1][0]) < 0.5 * max(line.size, 4.0) and line.table is None:
+    first = 0.0
+    for middle, line in sorted([((line.box[1] + line.box[3]) / 2, line) for line in band], key=_middle):
+        if rows and middle - first < 0.5 * max(line.size, 4.0) and line.table is None:
             rows[-1].append(line)
         else:
             rows.append([line])
-    ordered = [line for row in rows for line in sorted(row, key=lambda line: line.box[0])]
-    main = max(ordered, key=lambda line: len(line.text))
+            first = middle
+    ordered = [line for row in rows for line in sorted(row, key=_left)]
+    main = max(ordered, key=_length)
     return Line(
         text=_side_by_side(ordered),
         box=union([line.box for line in ordered]),
@@ -191,15 +203,19 @@ def _joined(band: list[Line]) -> Line:
         bold=all(line.bold for line in ordered),
         mono=all(line.mono for line in ordered),
         formula=main.formula,
-        table=next((line.table for line in ordered if line.table is not None), None),
-        confidence=min((line.confidence for line in ordered if line.confidence is not None), default=None),
+        table=next(iter([line.table for line in ordered if line.table is not None]), None),
+        confidence=min([line.confidence for line in ordered if line.confidence is not None], default=None),
         role=main.role,
         region=main.region,
     )
 
 
-def _middle(line: Line) -> float:
-    return (line.box[1] + line.box[3]) / 2
+def _left(line: Line) -> float:
+    return line.box[0]
+
+
+def _length(line: Line) -> int:
+    return len(line.text)
 
 
 def _side_by_side(lines: list[Line]) -> str:

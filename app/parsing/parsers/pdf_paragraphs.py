@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from app.parsing.parsers.pdf_lines import Box, Line, Role, union
@@ -50,7 +51,7 @@ class Paragraph:
     @property
     def formula(self) -> bool:
         """Whether more than half of it is set in type for mathematics."""
-        return sum(len(line.text) * (1 if line.formula else -1) for line in self.lines) > 0
+        return sum([len(line.text) * (1 if line.formula else -1) for line in self.lines]) > 0
 
     @property
     def role(self) -> Role | None:
@@ -58,7 +59,7 @@ class Paragraph:
 
     @property
     def size(self) -> float:
-        return max(self.lines, key=lambda line: len(line.text)).size
+        return max(self.lines, key=_length).size
 
     @property
     def bold(self) -> bool:
@@ -86,6 +87,10 @@ class Paragraph:
         return "\n".join(" " * round((line.box[0] - left) / width) + line.text.strip() for line in self.lines)
 
 
+def _length(line: Line) -> int:
+    return len(line.text)
+
+
 def join(text: str, following: str) -> str:
     if not text or not following:
         return text or following
@@ -104,6 +109,7 @@ def sentence_ended(text: str) -> bool:
     return _SENTENCE_END.search(text.rstrip()[-2:]) is not None
 
 
+@lru_cache(maxsize=64)  # the first line of a paragraph is asked about with each that may go on
 def is_list_item(text: str) -> bool:
     return _LIST_ITEM.match(text.lstrip()) is not None
 
@@ -127,16 +133,18 @@ def paragraphs(lines: list[Line], page: int) -> list[Paragraph]:
 
 def _edges(lines: list[Line]) -> tuple[float, float]:
     """Left and right edge of most of a column's lines."""
-    lefts, rights = sorted(line.box[0] for line in lines), sorted(line.box[2] for line in lines)
+    lefts, rights = sorted([line.box[0] for line in lines]), sorted([line.box[2] for line in lines])
     return lefts[len(lefts) // 4], rights[len(rights) * 3 // 4]
 
 
 def _line_distance(lines: list[Line]) -> float:
     """From baseline to baseline, the usual one of the column."""
     distances = sorted(
-        below.box[3] - above.box[3]
-        for above, below in pairwise(lines)
-        if 0 < below.box[3] - above.box[3] < 3 * max(above.size, 1)
+        [
+            distance
+            for above, below in pairwise(lines)
+            if 0 < (distance := below.box[3] - above.box[3]) < 3 * max(above.size, 1)
+        ]
     )
     return distances[len(distances) // 2] if distances else 0.0
 

@@ -6,21 +6,22 @@ from C in a few milliseconds, and a page without a grid costs only the look.
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.parsing.document import Table
 from app.parsing.parsers.pdf_engine import pymupdf
 from app.parsing.parsers.pdf_lines import Box
-from app.parsing.parsers.pdf_text import TEXT_FLAGS
+from app.parsing.parsers.pdf_text import TEXT_FLAGS, Drawing
 from app.parsing.tables import without_empty_edges
 
 _TOLERANCE = 3.0  # points within which ends of rules meet
 _MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
 _MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
 _MIN_LENGTH = 6.0
+_MOST_CORNERED = 100  # strokes with corners: more of them are a plot
 _MAX_PATHS = 20_000
 _MAX_RULES = 3_000
 _MAX_GRID_CELLS = 20_000
@@ -43,8 +44,7 @@ class FoundTable:
         return Table(rows=self.cells, header_rows=self.header_rows)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(NamedTuple):
     """A straight rule: at `at` on the other axis, from `start` to `end` along its own."""
 
     at: float
@@ -60,16 +60,34 @@ def ruled_tables(page: pymupdf.Page) -> list[FoundTable]:
     return _tables(*_rules(paths), lambda: table_words(page))
 
 
-def boxed_tables(boxes: Iterable[tuple[Box, bool]], words: Callable[[], list[Word]]) -> list[FoundTable]:
-    """The same by the boxes of rectangles and straight lines, each with whether it is stroked, and the page's words.
+def boxed_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> list[FoundTable] | None:
+    """The same by the boxes of drawings and the page's words, both turned so that the text is upright.
 
-    All of them turned so that the text is upright.
+    None where boxes don't tell: strokes with corners may be a table's frame.
     """
     across: list[_Rule] = []
     down: list[_Rule] = []
-    for box, stroked in boxes:
-        _add_rectangle(across, down, box, stroked=stroked, thin=_MAX_STROKE if stroked else _MAX_RULE)
+    cornered: list[Box] = []
+    for box, stroked, plain in drawings:
+        if box[2] - box[0] < _MIN_LENGTH and box[3] - box[1] < _MIN_LENGTH:
+            continue
+        if plain:
+            _add_rectangle(across, down, box, stroked=stroked, thin=_MAX_STROKE if stroked else _MAX_RULE)
+        elif stroked:
+            cornered.append(box)
+    if len(cornered) <= _MOST_CORNERED and any(_may_frame(box, across, down) for box in cornered):
+        return None
+    if len(across) < 2 or len(down) < 2:
+        return []
     return _tables(_connected(across), _connected(down), words)
+
+
+def _may_frame(box: Box, across: list[_Rule], down: list[_Rule]) -> bool:
+    """Whether rules of both directions are inside of a box."""
+    left, top, right, bottom = box
+    return any(left <= rule.start and rule.end <= right and top <= rule.at <= bottom for rule in across) and any(
+        top <= rule.start and rule.end <= bottom and left <= rule.at <= right for rule in down
+    )
 
 
 def _tables(across: list[_Rule], down: list[_Rule], words: Callable[[], list[Word]]) -> list[FoundTable]:

@@ -1,8 +1,9 @@
 """The text layer of a page and what is drawn beside it, as PyMuPDF gives them in one pass."""
 
-from dataclasses import dataclass
+from collections import Counter
 from functools import lru_cache
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from app.parsing.parsers.pdf_engine import pymupdf
 from app.parsing.parsers.pdf_lines import MATHEMATICAL, Box, Line, PageLines, direction, union, upright
@@ -13,10 +14,11 @@ _WITH_DRAWINGS = pymupdf.TEXT_COLLECT_VECTORS | pymupdf.TEXT_LAZY_VECTORS
 _DRAWING = 3  # the type of such a block
 _BOLD, _MONO = pymupdf.TEXT_FONT_BOLD, pymupdf.TEXT_FONT_MONOSPACED
 _SUPERSCRIPT = pymupdf.TEXT_FONT_SUPERSCRIPT
+_text, _box, _type = itemgetter("text"), itemgetter("bbox"), itemgetter("font", "flags", "size")
+_drawing = itemgetter("bbox", "stroked", "isrect")
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """One straight piece of a drawing, or the whole where it is not made of rectangles and straight lines."""
 
     box: Box
@@ -33,6 +35,7 @@ class PageText:
 
     def __init__(self, page: pymupdf.Page, *, drawings: bool) -> None:
         self._page = page
+        self.width, self.height = page.rect.width, page.rect.height
         self._textpage = page.get_textpage(flags=TEXT_FLAGS | (_WITH_DRAWINGS if drawings else 0))
         blocks = page.get_text("dict", textpage=self._textpage)["blocks"]
         self._blocks: list[dict[str, Any]] = blocks
@@ -44,15 +47,11 @@ class PageText:
                 line = _line(raw["spans"])
                 if line is not None:
                     found.append((direction(*raw["dir"]), line))
-        return upright(found, self._page.rect.width, self._page.rect.height)
+        return upright(found, self.width, self.height)
 
     def drawings(self) -> list[Drawing]:
         """Empty where they were not asked for."""
-        return [
-            Drawing(block["bbox"], block["stroked"], block["isrect"])
-            for block in self._blocks
-            if block["type"] == _DRAWING
-        ]
+        return [Drawing(*_drawing(block)) for block in self._blocks if block["type"] == _DRAWING]
 
     def words(self) -> list[Any]:
         """As PyMuPDF has them: box, text, numbers of block, line and word."""
@@ -60,41 +59,42 @@ class PageText:
 
 
 def _line(spans: list[dict[str, Any]]) -> Line | None:
-    text = spans[0]["text"] if len(spans) == 1 else "".join([span["text"] for span in spans])
-    if not text.strip():
-        return None
-    if len(spans) == 1:  # most lines
-        (span,) = spans
-        box = span["bbox"]
-        bold, mono, formula = _style(span["font"], span["flags"])
-        size = round(span["size"] * 2) / 2
-        return Line(text=text, box=box, place=box, size=size, bold=bold, mono=mono, formula=formula)
-    return _mixed_line(text, spans)
-
-
-def _mixed_line(text: str, spans: list[dict[str, Any]]) -> Line:
     """Size and style are those of most of its characters; its box is around what shows, since blank spans may reach
-    across a gutter."""
-    sizes: dict[float, int] = {}
-    boxes: list[Box] = []
-    length = bold = mono = formula = 0
+    across a gutter. None where nothing shows."""
+    text = "".join(map(_text, spans))
+    if not text or text.isspace():
+        return None
+    # MuPDF parts a line at each space that it puts in itself, so many spans may be of one type.
+    shown = [span for span in spans if span["text"].strip()] if len(spans) > 1 else spans
+    box = union(list(map(_box, shown))) if len(shown) > 1 else shown[0]["bbox"]
+    types = set(map(_type, shown))
+    style = _style(*types.pop()) if len(types) == 1 else _mixed_style(shown)
+    return Line(text, box, box, style.size, style.bold, style.mono, style.formula)
+
+
+class _Style(NamedTuple):
+    size: float
+    """In points, to the half."""
+    bold: bool
+    mono: bool
+    """Of one width."""
+    formula: bool
+
+
+def _mixed_style(spans: list[dict[str, Any]]) -> _Style:
+    lengths: Counter[tuple[str, int, float]] = Counter()
     for span in spans:
-        shown = len(span["text"].strip())
-        if not shown:
-            continue
-        boxes.append(span["bbox"])
+        lengths[_type(span)] += len(span["text"].strip())
+    sizes: Counter[float] = Counter()
+    length = bold = mono = formula = 0
+    for (font, flags, points), shown in lengths.items():
+        style = _style(font, flags, points)
         length += shown
-        size = round(span["size"] * 2) / 2
-        sizes[size] = sizes.get(size, 0) + (0 if span["flags"] & _SUPERSCRIPT else shown)
-        is_bold, is_mono, is_formula = _style(span["font"], span["flags"])
-        bold += shown * is_bold
-        mono += shown * is_mono
-        formula += shown * is_formula
-    box = union(boxes)
-    return Line(
-        text=text,
-        box=box,
-        place=box,
+        sizes[style.size] += 0 if flags & _SUPERSCRIPT else shown
+        bold += shown * style.bold
+        mono += shown * style.mono
+        formula += shown * style.formula
+    return _Style(
         size=max(sizes, key=sizes.__getitem__),
         bold=bold * 10 >= length * 9,
         mono=mono * 10 >= length * 9,
@@ -103,10 +103,10 @@ def _mixed_line(text: str, spans: list[dict[str, Any]]) -> Line:
 
 
 @lru_cache(maxsize=4096)
-def _style(font: str, flags: int) -> tuple[bool, bool, bool]:
-    """Whether it is bold, of one width, for mathematics."""
-    return (
-        bool(flags & _BOLD) or "bold" in font.lower(),
-        bool(flags & _MONO),
-        MATHEMATICAL.match(font.rpartition("+")[2]) is not None,
+def _style(font: str, flags: int, size: float) -> _Style:
+    return _Style(
+        size=round(size * 2) / 2,
+        bold=bool(flags & _BOLD) or "bold" in font.lower(),
+        mono=bool(flags & _MONO),
+        formula=MATHEMATICAL.match(font.rpartition("+")[2]) is not None,
     )
