@@ -22,7 +22,7 @@ def finish(document: ParsedDocument) -> ParsedDocument:
             continue
         start = position + _GAP if position and cleaned["text"] else position
         position = start + len(cleaned["text"])
-        finished.append(Element(**{**dict(element), **cleaned, "start": start, "end": position}))
+        finished.append(element.model_copy(update={**cleaned, "start": start, "end": position}))
     return document.model_copy(
         update={
             "elements": finished,
