@@ -486,8 +486,8 @@ async def test_scores_are_those_of_an_index_of_the_chunks_searched(index: TextIn
     await index.upsert(scope, mine)
     weight = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     expected = {
-        mine[0].source.chunk_id: weight * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 4)),
-        mine[1].source.chunk_id: weight * 1 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 5 / 4)),
+        mine[0].source.chunk_id: weight * 2 * 2 / (2 + (0.25 + 0.75 * 3 / 4)),
+        mine[1].source.chunk_id: weight * 1 * 2 / (1 + (0.25 + 0.75 * 5 / 4)),
     }
     for _ in range(2):
         found = await index.search(scope, ["reef", "nowhere"], where, 10)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+from app.adapters.bm25 import B, K1
 from app.adapters.text_fields import LAYOUT_VERSION, microseconds, source_tokens, tag_token
 from app.adapters.vector_payload import metadata_token
 from app.core.scope import TenantScope
@@ -22,7 +23,7 @@ def index_body(alias: str, *, shards: int) -> Body:
             "auto_expand_replicas": "0-1",
             # Every write that must be seen is followed by a refresh of its own.
             "refresh_interval": "30s",
-            "similarity": {"bm25": {"type": "BM25", "k1": 1.2, "b": 0.75}},
+            "similarity": {"bm25": {"type": "BM25", "k1": K1, "b": B}},
         },
         "mappings": {
             "dynamic": "strict",
