@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from app.adapters.bm25 import B, K1
+from app.adapters.bm25 import K1, B
 from app.adapters.text_fields import LAYOUT_VERSION, microseconds, source_tokens, tag_token
 from app.adapters.vector_payload import metadata_token
 from app.core.scope import TenantScope
