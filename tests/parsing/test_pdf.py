@@ -5,9 +5,11 @@ import pytest
 from app.core.errors import ParseFailed
 from app.parsing.document import ElementKind
 from app.parsing.parsers.pdf_engine import pymupdf
+from app.parsing.parsers.pdf_lines import Line
+from app.parsing.parsers.pdf_order import in_reading_order
 from app.parsing.settings import ParsingSettings
 from tests.parsing.conftest import Parse, of_kind
-from tests.parsing.drawing import pdf, texts
+from tests.parsing.drawing import CHINESE, pdf, texts
 
 PROSE = "some words that fill a line of a column well"
 FAST = ParsingSettings(pdf="fast")
@@ -106,6 +108,50 @@ def test_ruled_tables_become_cells(parse: Parse) -> None:
     box = document.elements[1].bbox
     assert box is not None
     assert (box.left, box.top, box.right, box.bottom) == pytest.approx((60, 100, 360, 160), abs=1)
+
+
+def test_cells_drawn_with_strokes_that_have_corners_are_a_table(parse: Parse) -> None:
+    """Each cell with its upper and right border in one stroke: no rule of it is a line of its own."""
+
+    def draw(page: pymupdf.Page, _: int) -> None:
+        for row in range(20):
+            for column in range(6):
+                left, top = 60 + 70 * column, 100 + 20 * row
+                page.draw_polyline([(left, top), (left + 70, top), (left + 70, top + 20)])
+                page.insert_text((left + 5, top + 14), f"{row}:{column}")
+        page.draw_polyline([(60, 100), (60, 500), (480, 500)])
+
+    (table,) = of_kind(parse(pdf(draw), "a.pdf"), ElementKind.TABLE)
+    assert table.table is not None
+    assert table.table.rows == [[f"{row}:{column}" for column in range(6)] for row in range(20)]
+
+
+def test_text_printed_twice_for_bold_type_is_read_once(parse: Parse) -> None:
+    def draw(page: pymupdf.Page, _: int) -> None:
+        for shift in (0, 0.3):
+            page.insert_text((60 + shift, 80), "A bold line", fontsize=12)
+            page.insert_text((60, 110 + shift), "粗体", fontsize=12, fontname=CHINESE)
+            for x, y, text in ((65, 214, "Name"), (165, 214, "Price"), (65, 234, "North"), (165, 234, "12")):
+                page.insert_text((x + shift, y), text)
+        page.insert_text((60, 140), "no no no", fontsize=12)
+        page.insert_text((60, 154), "no no no", fontsize=12)
+        for y in (200, 220, 240):
+            page.draw_line((60, y), (260, y))
+        for x in (60, 160, 260):
+            page.draw_line((x, 200), (x, 240))
+
+    document = parse(pdf(draw), "a.pdf", settings=FAST)
+    table = document.elements[-1].table
+    assert table is not None
+    assert table.rows == [["Name", "Price"], ["North", "12"]]
+    assert " ".join(element.text for element in document.elements[:-1]) == "A bold line 粗体 no no no no no no"
+
+
+def test_a_row_of_thousands_of_texts_is_read_in_order() -> None:
+    boxes = [(2.0 * at, 300.0, 2.0 * at + 1, 302.0) for at in range(10_000)]
+    lines = [Line(str(at), box, box, 1) for at, box in enumerate(boxes)]
+    (line,) = in_reading_order(lines[::-1])
+    assert line.text == " ".join(map(str, range(10_000)))
 
 
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])

@@ -16,6 +16,7 @@ _MIN_GUTTER = 0.8  # of the type size
 _PROSE_WIDTH = 9.0  # a column of prose is at least this many type sizes wide
 _PROSE_LINES = 3
 _MAX_DEPTH = 6
+_MOST_GUTTERS = 60  # more of them are a table's or a drawing's: no page has so many columns of prose
 _TABLE_ROWS = 4
 _TABLE_GUTTERS = 2
 Interval = tuple[float, float]
@@ -125,7 +126,10 @@ def _prose_columns(group: _Group) -> list[list[Line]]:
     if len(group.covered) == 1:
         return [group.lines]
     size = _typical_size(group.lines)
-    gutters = [gap for gap in _gaps(group.covered, size) if _is_prose_left_and_right(group.lines, gap, size)]
+    gaps = _gaps(group.covered, size)
+    if len(gaps) > _MOST_GUTTERS:
+        return [group.lines]
+    gutters = [gap for gap in gaps if _is_prose_left_and_right(group.lines, gap, size)]
     if not gutters:
         return [group.lines]
     edges = [float("-inf"), *((left + right) / 2 for left, right in gutters), float("inf")]

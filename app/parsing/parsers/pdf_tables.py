@@ -21,7 +21,7 @@ _TOLERANCE = 3.0  # points within which ends of rules meet
 _MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
 _MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
 _MIN_LENGTH = 6.0
-_MOST_CORNERED = 100  # strokes with corners: more of them are a plot
+_MOST_CORNERED = 1_000  # strokes with corners: more of them are a plot
 _MAX_PATHS = 20_000
 _MAX_RULES = 3_000
 _MAX_GRID_CELLS = 20_000
@@ -63,31 +63,23 @@ def ruled_tables(page: pymupdf.Page) -> list[FoundTable]:
 def boxed_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> list[FoundTable] | None:
     """The same by the boxes of drawings and the page's words, both turned so that the text is upright.
 
-    None where boxes don't tell: strokes with corners may be a table's frame.
+    None where boxes don't tell: strokes with corners may be a table's frame, or the borders of its cells.
     """
     across: list[_Rule] = []
     down: list[_Rule] = []
-    cornered: list[Box] = []
+    cornered = 0
     for box, stroked, plain in drawings:
         if box[2] - box[0] < _MIN_LENGTH and box[3] - box[1] < _MIN_LENGTH:
             continue
         if plain:
             _add_rectangle(across, down, box, stroked=stroked, thin=_MAX_STROKE if stroked else _MAX_RULE)
         elif stroked:
-            cornered.append(box)
-    if len(cornered) <= _MOST_CORNERED and any(_may_frame(box, across, down) for box in cornered):
+            cornered += 1
+    if 0 < cornered <= _MOST_CORNERED:
         return None
     if len(across) < 2 or len(down) < 2:
         return []
     return _tables(_connected(across), _connected(down), words)
-
-
-def _may_frame(box: Box, across: list[_Rule], down: list[_Rule]) -> bool:
-    """Whether rules of both directions are inside of a box."""
-    left, top, right, bottom = box
-    return any(left <= rule.start and rule.end <= right and top <= rule.at <= bottom for rule in across) and any(
-        top <= rule.start and rule.end <= bottom and left <= rule.at <= right for rule in down
-    )
 
 
 def _tables(across: list[_Rule], down: list[_Rule], words: Callable[[], list[Word]]) -> list[FoundTable]:

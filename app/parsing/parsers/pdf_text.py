@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import lru_cache
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ _SUPERSCRIPT = pymupdf.TEXT_FONT_SUPERSCRIPT
 _text, _box, _text_and_box = itemgetter("text"), itemgetter("bbox"), itemgetter("text", "bbox")
 _type = itemgetter("font", "flags", "size")
 _drawing = itemgetter("bbox", "stroked", "isrect")
+_line_of_word = itemgetter(5, 6)
+_SAME_PLACE = 0.15  # of the height of a line, which is some 1.4 times the size of its type
 
 
 class Drawing(NamedTuple):
@@ -43,10 +46,11 @@ class PageText:
 
     def lines(self) -> PageLines:
         found: list[tuple[tuple[int, int], Line]] = []
+        seen = _Seen()
         for block in self._blocks:
             for raw in block.get("lines", ()):
                 line = _line(raw["spans"])
-                if line is not None:
+                if line is not None and seen.is_new(line.text, line.box):
                     found.append((direction(*raw["dir"]), line))
         return upright(found, self.width, self.height)
 
@@ -56,7 +60,28 @@ class PageText:
 
     def words(self) -> list[Any]:
         """As PyMuPDF has them: box, text, numbers of block, line and word."""
-        return list(self._page.get_text("words", textpage=self._textpage))
+        seen = _Seen()
+        words: list[Any] = []
+        for _, line in groupby(self._page.get_text("words", textpage=self._textpage), key=_line_of_word):
+            of_line = list(line)
+            if seen.is_new(" ".join([word[4] for word in of_line]), of_line[0][:4]):
+                words += of_line
+        return words
+
+
+class _Seen:
+    """Tells lines that are printed once more at nearly the same place, as programs do for bold type and shadows."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Box] = {}
+
+    def is_new(self, text: str, box: Box) -> bool:
+        before = self._last.get(text)
+        near = _SAME_PLACE * min(box[2] - box[0], box[3] - box[1])
+        if before is not None and abs(before[0] - box[0]) <= near and abs(before[1] - box[1]) <= near:
+            return False
+        self._last[text] = box
+        return True
 
 
 def _line(spans: list[dict[str, Any]]) -> Line | None:
