@@ -103,7 +103,7 @@ BOMBS = [
     Bomb("blanks in a style.html", lambda: html('text<p style="display' + " " * 5_000_000 + '">x'), READ, 300),
     Bomb("one line.txt", lambda: b"text " * (10 * MEBIBYTE), READ, 600),
     Bomb("deep.json", lambda: b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "too_complex", 200),
-    Bomb("deep quotes.md", lambda: b">" * 100_000 + b" text", "no_text", 300),
+    Bomb("deep quotes.md", lambda: b">" * 100_000 + b" text", READ, 300),
     Bomb("deep groups.rtf", lambda: b"{\\rtf1 " + b"{" * 1_000_000 + b"text", "too_complex", 300),
 ]
 

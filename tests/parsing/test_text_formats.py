@@ -29,6 +29,17 @@ def test_unwrapped_lines_are_paragraphs(parse: Parse) -> None:
     assert [element.text for element in document.elements] == ["一。", "二。", "三。", "四。"]
 
 
+@pytest.mark.parametrize("depth", [12, 24, 400])
+@pytest.mark.parametrize("mark", ["- ", "> "])
+def test_nothing_is_left_out_of_markdown_that_is_nested_deeply(parse: Parse, mark: str, depth: int) -> None:
+    text = "".join(
+        f"{('  ' * level if mark == '- ' else mark * level)}{mark}level {level}\n\n" for level in range(depth)
+    )
+    document = parse(text, "a.md")
+    assert [level for level in range(depth) if f"level {level}" not in document.text] == []
+    assert bool(document.warnings) == (depth == 400)
+
+
 def test_markdown_keeps_its_structure(parse: Parse) -> None:
     document = parse(
         '---\ntitle: 手册\nauthor: "Li"\n---\n# 概述\n\nText with **bold**\nand `code`.\n\n- one\n  - two\n\n'

@@ -12,13 +12,17 @@ from markdown_it.token import Token
 from app.parsing.decoded import read_text
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 from app.parsing.parsers.html import html_elements
+from app.parsing.parsers.text import text_elements
 from app.parsing.source import Source
 from app.parsing.tables import rectangle
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z][\w-]{0,63})\s*:\s*(\S.*)")
+_HOLDERS = frozenset(("blockquote_open", "list_item_open"))
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 _MAX_FRONT_MATTER = 64 * 1024
+_DEEPEST = 50
+"""Levels of lists (two each) and quotes; what stands deeper is left out by the parser."""
 
 
 class MarkdownParser:
@@ -26,8 +30,13 @@ class MarkdownParser:
         text, encoding, warnings = read_text(source)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         metadata, body = split_front_matter(text)
-        parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-        elements = list(_Reader().elements(parser.parse(body)))
+        parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+        tokens = parser.parse(body)
+        if any(token.level == _DEEPEST - 1 and token.type in _HOLDERS for token in tokens):
+            warnings.append("Its lists or quotes are nested too deeply; it was read as plain text.")
+            elements = list(text_elements(body))
+        else:
+            elements = list(_Reader().elements(tokens))
         return ParsedDocument(
             media_type=source.media_type,
             parser="markdown-it",
