@@ -95,6 +95,19 @@ def test_html_tables_are_filled(parse: Parse) -> None:
     assert of_kind(document, ElementKind.CAPTION)[0].text == "Sales"
 
 
+def test_html_tables_are_read_as_they_are_shown(parse: Parse) -> None:
+    """A foot written before the body, as HTML 4 has it; spans to the end of their group, and not beyond it."""
+    document = parse(
+        "<table><tfoot><tr><td>Sum<td>9</tfoot><thead><tr><th>Region<th>Sales</thead>"
+        "<tbody><tr><td rowspan=0>North<td>1<tr><td>2<tbody><tr><td rowspan=5>South<td>6</table>",
+        "a.html",
+    )
+    (table,) = [element.table for element in document.elements]
+    assert table is not None
+    assert table.rows == [["Region", "Sales"], ["North", "1"], ["North", "2"], ["South", "6"], ["Sum", "9"]]
+    assert table.header_rows == 1
+
+
 def test_layout_tables_are_no_tables(parse: Parse) -> None:
     document = parse("<table><tr><td><h1>Title</h1><p>Text</p></td><td><p>Aside</p></td></tr></table>", "a.html")
     assert outline(document) == [("heading", 1, "Title"), ("paragraph", 0, "Text"), ("paragraph", 0, "Aside")]

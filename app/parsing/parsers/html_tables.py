@@ -64,9 +64,10 @@ def table_caption(table: LexborNode) -> str:
 
 def table_of(node: LexborNode, caption: str = "") -> Table:
     """The cells of a table, with spans filled; nested tables become text of their cell."""
-    rows = list(_rows(node))
+    groups = _row_groups(node)
+    rows = [row for group in groups for row in group]
     grid = fill_spans(
-        ((SpannedCell(cell_text(cell), *_spans(cell)) for cell in _cells(row)) for row in rows),
+        (_spanned(row, len(group) - above) for group in groups for above, row in enumerate(group)),
         max_columns=_MAX_COLUMNS,
     )
     kept_rows = [row for row, cells in zip(rows, grid, strict=True) if any(cells)]
@@ -88,11 +89,17 @@ def _header_rows(rows: list[LexborNode]) -> int:
 
 def _rows(table: LexborNode) -> Iterator[LexborNode]:
     """Rows of this table, not of tables inside it."""
-    for child in _children(table):
-        if child.tag == "tr":
-            yield child
-        elif child.tag in _SECTIONS:
-            yield from (row for row in _children(child) if row.tag == "tr")
+    return (row for group in _row_groups(table) for row in group)
+
+
+def _row_groups(table: LexborNode) -> list[list[LexborNode]]:
+    """In the order in which they are shown: the first head above all others, the first foot, which HTML 4 has before
+    the body, below."""
+    sections = [child for child in _children(table) if child.tag in _SECTIONS]
+    head = next((section for section in sections if section.tag == "thead"), None)
+    foot = next((section for section in sections if section.tag == "tfoot"), None)
+    shown = sorted(sections, key=lambda section: (section is foot) - (section is head))
+    return [[row for row in _children(section) if row.tag == "tr"] for section in shown]
 
 
 def _cells(row: LexborNode) -> Iterator[LexborNode]:
@@ -106,14 +113,16 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
         child = child.next
 
 
-def _spans(cell: LexborNode) -> tuple[int, int]:
-    attributes = cell.attributes
-    return _span(attributes.get("colspan")), _span(attributes.get("rowspan"))
+def _spanned(row: LexborNode, rows_left: int) -> Iterator[SpannedCell]:
+    """The cells of a row. None reaches beyond its group, of which so many rows are left; a span of 0 is all of these."""
+    for cell in _cells(row):
+        columns, rows = (_span(cell.attributes.get(name)) for name in ("colspan", "rowspan"))
+        yield SpannedCell(cell_text(cell), max(columns, 1), min(rows or rows_left, rows_left))
 
 
 def _span(value: str | None) -> int:
     digits = re.match(r"\s*(\d{1,6})", value or "")
-    return min(max(int(digits[1]), 1), _MAX_SPAN) if digits else 1
+    return min(int(digits[1]), _MAX_SPAN) if digits else 1
 
 
 def cell_text(cell: LexborNode) -> str:
