@@ -121,7 +121,7 @@ def test_cells_drawn_with_strokes_that_have_corners_are_a_table(parse: Parse) ->
                 page.insert_text((left + 5, top + 14), f"{row}:{column}")
         page.draw_polyline([(60, 100), (60, 500), (480, 500)])
 
-    (table,) = of_kind(parse(pdf(draw), "a.pdf"), ElementKind.TABLE)
+    (table,) = of_kind(parse(pdf(draw), "a.pdf", settings=FAST), ElementKind.TABLE)
     assert table.table is not None
     assert table.table.rows == [[f"{row}:{column}" for column in range(6)] for row in range(20)]
 
