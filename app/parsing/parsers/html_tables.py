@@ -114,7 +114,7 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def _spanned(row: LexborNode, rows_left: int) -> Iterator[SpannedCell]:
-    """The cells of a row. None reaches beyond its group, of which so many rows are left; a span of 0 is all of these."""
+    """The cells of a row. None reaches beyond its group, of which so many rows are left; a span of 0 is all of them."""
     for cell in _cells(row):
         columns, rows = (_span(cell.attributes.get(name)) for name in ("colspan", "rowspan"))
         yield SpannedCell(cell_text(cell), max(columns, 1), min(rows or rows_left, rows_left))
