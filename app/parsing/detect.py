@@ -81,7 +81,9 @@ def detect(path: Path, file_name: str) -> DetectedType:
     """Raises `ParseFailed`: `empty_file`, `damaged` (a cut-off archive), `unsupported_type` (nothing known)."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-    if not head.strip(b"\0 \t\r\n"):
+        while head and not head.strip(b"\0 \t\r\n"):
+            head = file.read(_HEAD_BYTES)
+    if not head:
         raise parse_failure("empty_file")
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK00PK\x03\x04")):
         return DetectedType(_zip_type(path))

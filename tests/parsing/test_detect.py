@@ -28,6 +28,7 @@ ODT = archive({"mimetype": "application/vnd.oasis.opendocument.text", "content.x
         (b"<p>fragment</p>", "a.html", media_types.HTML),
         (b"a,b\n1,2\n", "a.csv", media_types.CSV),
         (b"a\tb\n", "a.TSV", media_types.TSV),
+        (b"\n" * 100_000 + b"text", "a", media_types.TEXT),
         (b"# title\n", "folder\\a.md", media_types.MARKDOWN),
         ("第一章".encode("gb18030"), "a", media_types.TEXT),
         (b"a,b\n1,2\n", "a.pdf", media_types.TEXT),
@@ -43,7 +44,7 @@ def test_type_is_told_by_content(content: bytes, name: str, expected: str, tmp_p
     ("content", "reason"),
     [
         (b"", "empty_file"),
-        (b" \r\n\t\0\0", "empty_file"),
+        (b" \r\n\t\0\0" * 50_000, "empty_file"),
         (bytes(range(256)) * 10, "unsupported_type"),
         (docx("<w:p/>")[:200], "damaged"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "damaged"),
