@@ -180,6 +180,12 @@ def test_alternatives_fall_back_to_what_holds_text(parse: Parse) -> None:
     assert parse(bytes(message), "a.eml").text == "x\n\nonly here"
 
 
+@pytest.mark.parametrize("kind", ["multipart/mixed", "multipart/alternative; boundary=other"])
+def test_parts_without_their_boundary_are_read_as_they_stand(parse: Parse, kind: str) -> None:
+    message = f"From: Li\nMIME-Version: 1.0\nSubject: cut\nContent-Type: {kind}\n\nThe text is here.\n"
+    assert parse(message, "a.eml").text.endswith("The text is here.")
+
+
 def test_parts_may_nest_deeper_than_python_recurses(parse: Parse) -> None:
     depth = 3000
     head = "MIME-Version: 1.0\nSubject: deep\n"

@@ -92,10 +92,14 @@ def file_name(part: Message) -> str:
 
 
 def is_attachment(part: Message) -> bool:
-    """Whether a part is a file of its own rather than text to be read: it says so, is named, or is no such text."""
+    """Whether a part is a file of its own rather than text to be read: it says so, is named, or is no such text.
+
+    What calls itself several parts and has none, for want of their boundary, is read as it stands.
+    """
     if part.get_content_disposition() == "attachment":
         return True
-    return part.get_content_type() not in _READ or bool(file_name(part))
+    is_text = part.get_content_type() in _READ or part.get_content_maintype() == "multipart"
+    return not is_text or bool(file_name(part))
 
 
 def bodies(message: Message) -> Iterator[Message]:
