@@ -16,6 +16,17 @@ def rtf(body: str, head: str = r"\ansi\ansicpg936\deff0") -> str:
     return f"{{\\rtf1{head}{FONTS}{STYLES}{body}}}"
 
 
+def test_what_is_written_twice_is_read_in_unicode(parse: Parse) -> None:
+    document = parse(
+        rtf(
+            r"{\info{\upr{\title ??}{\*\ud{\title \u20320?\u22909?}}}}"
+            r"\pard One {\upr{plain ?}{\*\ud{full \u20320?}}} more.\par"
+        ),
+        "a.rtf",
+    )
+    assert (document.title, document.text) == ("你好", "One full 你 more.")
+
+
 def test_structure_is_kept(parse: Parse) -> None:
     document = parse(
         rtf(

@@ -24,12 +24,12 @@ _SKIPPED = frozenset(
         *("colortbl", "pict", "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr", "footerf"),
         *("pntext", "listtext", "shprslt", "sp", "nonesttables", "xe", "tc", "rxe", "ftnsep", "ftnsepc", "ftncn"),
         *("aftnsep", "aftnsepc", "aftncn", "comment", "nextfile", "template", "filetbl", "private", "mmathPict"),
-        *("bkmkstart", "bkmkend", "objdata", "objclass", "fldinst", "datafield", "annotation"),
+        *("upr", "bkmkstart", "bkmkend", "objdata", "objclass", "fldinst", "datafield", "annotation"),
     )
 )
 _TARGETS = {"fonttbl": "fonts", "stylesheet": "styles", "footnote": "note", "info": "info"}
 _IS_MATH_PROPERTY = re.compile("m[A-Za-z]+Pr")
-_READ_WITH_STAR = frozenset(("shpinst", "moMath", "moMathPara", "ud"))
+_READ_WITH_STAR = frozenset(("shpinst", "moMath", "moMathPara"))
 _CHARACTERS = {
     **{"tab": "\t", "line": "\n", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’", "bullet": "•"},
     **{"ldblquote": "“", "rdblquote": "”", "emspace": " ", "enspace": " ", "qmspace": " ", "zwj": "\u200d"},
@@ -165,6 +165,11 @@ class _Reader:
         starred, self._starred, self._opened = self._starred, False, False
         if name == "annotation":
             self.has_comments = True
+        if (
+            name == "ud" and len(self._stack) > 1
+        ):  # in Unicode what the rest of the group around it, `upr`, says without
+            self._state.target = self._stack[-2].target
+            return True
         if not self._state.target:
             return True
         if name in _TARGETS or (self._state.target == "info" and name in ("title", "author")):
