@@ -131,7 +131,7 @@ def _read(passage: Passage) -> Iterator[_Read]:
 
 
 def _asks(text: str) -> bool:
-    return text.endswith(("?", "？"))
+    return text.endswith(("?", "？", "؟"))
 
 
 def _weights(asked: set[str], held: Sequence[set[str]]) -> Mapping[str, float]:

@@ -1,11 +1,11 @@
-"""Sentences of Chinese and English text, as spans of it."""
+"""Sentences of text, as spans of it: Chinese and English first, and marks that end one in any other language."""
 
 import re
 from collections.abc import Iterable, Iterator
 
 _END = re.compile(
     r"""
-    [。！？!?…]+[”’"'」』）)\]】]*        # ends a sentence in any script; closing marks belong to it
+    (?:[。！？…؟۔।॥]|(?<![A-Za-z0-9/])[!?]|[!?](?![A-Za-z0-9%&=/]))+[”’"'」』）)\]】]*  # not that inside of an address
     | (?<=[^\s.])\.+[”’"')\]]*(?=\s|$)   # a full stop before white space, see _is_abbreviation
     | ；
     | \n[ \t]*\n\s*                      # a blank line
@@ -22,15 +22,23 @@ _CJK = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
 _BREAK_IN_CJK = re.compile(rf"(?<=[{_CJK}])\s*\n\s*(?=[{_CJK}])")
 _LONGEST = 400
 _LONGEST_ROW = 1_200
+_ROW = re.compile(r"^\|[^\n]*\|$", re.MULTILINE)
 _SOFT_END = re.compile(r"[，,、;:：]\s*|\s+")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Start and end of each sentence or list item, without the white space around it; empty ones left out.
+    """Start and end of each sentence, list item or row of a Markdown table, without the white space around it; empty
+    ones left out.
 
-    What is longer than 400 characters without an end is cut at commas or spaces.
+    What is longer than 400 characters without an end is cut at commas or spaces, a row where it is longer than 1,200.
     """
-    return _parts(text, _split(text), _LONGEST)
+    spans: list[tuple[int, int]] = []
+    position = 0
+    for row in _ROW.finditer(text):
+        spans += _parts(text, _split(text, position, row.start()), _LONGEST)
+        spans += _parts(text, [row.span()], _LONGEST_ROW)
+        position = row.end()
+    return spans + _parts(text, _split(text, position, len(text)), _LONGEST)
 
 
 def row_spans(text: str) -> list[tuple[int, int]]:
@@ -46,14 +54,13 @@ def _parts(text: str, spans: Iterable[tuple[int, int]], longest: int) -> list[tu
     return [trimmed for part in parts if (trimmed := _trim(text, *part))]
 
 
-def _split(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for end in _END.finditer(text):
+def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    for end in _END.finditer(text, start, stop):
         if end.group().startswith(".") and _is_abbreviation(text, start, end):
             continue
         yield start, end.end()
         start = end.end()
-    yield start, len(text)
+    yield start, stop
 
 
 def _is_abbreviation(text: str, start: int, end: re.Match[str]) -> bool:

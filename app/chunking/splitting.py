@@ -28,7 +28,7 @@ Boundaries = Callable[[str], Iterator[int]]
 """Where a text may be cut: offsets in rising order, its two ends left out or not."""
 
 _SENTENCE_END = re.compile(
-    r"""[。！？；…]++[”’」』）】》"')\]]*+   # Chinese: needs no space after it
+    r"""[。！？；…؟۔।॥]++[”’」』）】》"')\]]*+   # Chinese, Arabic, Hindi: needs no space after it
     | (?<![.!?])[.!?]++["'”’)\]]*+(?=\s)     # Latin: "3.5" and "example.com" have no space
     | \n[^\S\n]*+\n\s*+                      # a blank line""",
     re.VERBOSE,

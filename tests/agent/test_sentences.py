@@ -28,6 +28,16 @@ def sentences(text: str) -> list[str]:
         ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |", "| 1 | 2 |"]),
         ("- one\n- two", ["- one", "- two"]),
         ("第一条；第二条。", ["第一条；", "第二条。"]),
+        (
+            "See https://example.com/a?b=c for more. 好吗?A：好",
+            ["See https://example.com/a?b=c for more.", "好吗?", "A：好"],
+        ),
+        ("كيف حالك؟ بخير.", ["كيف حالك؟", "بخير."]),
+        ("यह पहला है। यह दूसरा है।", ["यह पहला है।", "यह दूसरा है।"]),
+        (
+            "Doses. Daily:\n\n| Drug | Dose |\n| --- | --- |\n| A. Smith | 40 mg. Daily! |\n\nEnd.",
+            ["Doses.", "Daily:", "| Drug | Dose |", "| A. Smith | 40 mg. Daily! |", "End."],
+        ),
         ("...\n\n——", []),
         ("", []),
     ],

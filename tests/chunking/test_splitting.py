@@ -24,6 +24,8 @@ def parts(text: str) -> list[str]:
         ('He said "no." She left.', ['He said "no."', "She left."]),
         ("First line\nof one\n\nsecond", ["First line\nof one", "second"]),
         ("Wait... What?", ["Wait...", "What?"]),
+        ("كيف حالك؟ بخير.", ["كيف حالك؟", "بخير."]),
+        ("यह पहला है। यह दूसरा है।", ["यह पहला है।", "यह दूसरा है।"]),
     ],
 )
 def test_sentence_ends(text: str, expected: list[str]) -> None:
