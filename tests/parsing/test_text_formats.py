@@ -118,6 +118,23 @@ def test_html_may_nest_deeper_than_python_recurses(parse: Parse) -> None:
     assert document.text == "deep"
 
 
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (
+            'id\tsaid\n1\t"Hello, he said\n2\t"and went\n',
+            [["id", "said"], ["1", '"Hello, he said'], ["2", '"and went']],
+        ),
+        ('id\tsaid\r\n1\t"two\nlines"\r\n2\t"5"""\r\n', [["id", "said"], ["1", "two\nlines"], ["2", '5"']]),
+        ('id\tsaid\n""\t"a ""b"" c"\n', [["id", "said"], ["", 'a "b" c']]),
+    ],
+)
+def test_tab_separated_values_with_and_without_quoting(parse: Parse, text: str, rows: list[list[str]]) -> None:
+    table = parse(text, "a.tsv").elements[0].table
+    assert table is not None
+    assert table.rows == rows
+
+
 def test_delimited_values_with_quoted_lines(parse: Parse) -> None:
     document = parse('sep=;\n\nname;note\nLi;"two\nlines; one cell"\nWang\n', "a.csv")
     table = document.elements[0].table

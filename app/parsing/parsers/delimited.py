@@ -16,6 +16,8 @@ from app.parsing.source import Source
 from app.parsing.table_headers import read_headers
 
 _LINE = re.compile("[^\r\n]*+(?:\r\n|\r|\n)|[^\r\n]++")
+_QUOTE_OPENS = re.compile('(?:^|\t)"', re.MULTILINE)
+_QUOTE_CLOSES = re.compile('"\r?(?:$|\t)', re.MULTILINE)
 _DELIMITERS = (",", "\t", ";", "|")
 _SNIFFED_ROWS = 200
 _SNIFFED_CHARACTERS = 256 * 1024
@@ -71,7 +73,8 @@ def _read(text: str, delimiter: str, source: Source, builder: TableBuilder, stor
     """Adds the rows that hold anything; returns the number of the first one's line."""
     first_row, is_empty = 1, True
     lines = text.count("\n") + (not text.endswith("\n"))
-    reader = csv.reader(_lines(text), delimiter=delimiter)
+    plain = delimiter == "\t" and _quotes_are_text(text)
+    reader = csv.reader(_lines(text), delimiter=delimiter, quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL)
     try:
         for number, row in enumerate(reader, start=1):
             if number % _ROWS_A_STEP == 0:
@@ -88,6 +91,13 @@ def _read(text: str, delimiter: str, source: Source, builder: TableBuilder, stor
         raise parse_failure("damaged") from error
     source.progress(lines, lines)
     return first_row
+
+
+def _quotes_are_text(text: str) -> bool:
+    """Whether a tab-separated text has no quoting, as by its media type: spreadsheets, which do quote, close each quote
+    that they open at the begin of a cell; one that is left open would take in all rows below."""
+    opened, closed = (sum(1 for _ in pattern.finditer(text)) for pattern in (_QUOTE_OPENS, _QUOTE_CLOSES))
+    return opened != closed
 
 
 def _lines(text: str) -> Iterator[str]:
