@@ -1,5 +1,7 @@
 """What hides in Word files: tracked changes, notes, boxes, nested tables, comments, running headers."""
 
+import pytest
+
 from app.parsing.document import ElementKind
 from tests.parsing.conftest import Parse, of_kind, outline
 from tests.parsing.office_files import docx, paragraph
@@ -122,3 +124,11 @@ def test_fields_links_and_phonetic_guides_read_as_they_look(parse: Parse) -> Non
     guide = f"<w:r><w:ruby><w:rt>{run('hàn')}</w:rt><w:rubyBase>{run('汉')}</w:rubyBase></w:ruby></w:r>"
     body = f"<w:p>{run('See ')}{field}{run(' ')}<w:hyperlink>{run('here')}</w:hyperlink>{run(' ')}{guide}</w:p>"
     assert parse(docx(body), "a.docx").text == "See Figure 1 here 汉"
+
+
+@pytest.mark.parametrize("beside", ["", "<w:tc><w:p><w:r><w:t>beside</w:t></w:r></w:p></w:tc>"])
+def test_tables_in_tables_are_read_as_deep_as_a_file_may_have_them(parse: Parse, beside: str) -> None:
+    content = paragraph("deep")
+    for _ in range(75):
+        content = f"<w:tbl><w:tr><w:tc>{content}</w:tc>{beside}</w:tr></w:tbl>"
+    assert "deep" in parse(docx(content), "a.docx").text

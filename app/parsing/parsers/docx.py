@@ -19,7 +19,6 @@ from app.parsing.source import Source
 from app.parsing.tables import SpannedCell, fill_spans, without_empty_edges
 
 _TRANSPARENT = frozenset(("sdt", "sdtContent", "ins", "moveTo", "smartTag", "customXml", "AlternateContent", "Choice"))
-_MAX_NESTING = 50
 
 
 class DocxParser:
@@ -48,39 +47,37 @@ class _BodyReader:
     _joined: list[Piece] = field(default_factory=list)
     """Of paragraphs whose end was deleted: they run on in the next one."""
 
-    def read(self, container: etree._Element, depth: int = 0) -> None:
+    def read(self, container: etree._Element) -> None:
         """Elements of the paragraphs and tables in a body, a cell, a text box or a note."""
-        if depth > _MAX_NESTING:
-            return
         for child in blocks(container):
             if local_name(child) == "p":
-                self._paragraph(child, depth)
+                self._paragraph(child)
             else:
-                self._end_joined(depth)
-                self._table(child, depth)
-        self._end_joined(depth)
+                self._end_joined()
+                self._table(child)
+        self._end_joined()
 
-    def _paragraph(self, node: etree._Element, depth: int) -> None:
+    def _paragraph(self, node: etree._Element) -> None:
         pieces = [*self._joined, *paragraph_pieces(node)]
         self._joined = []
         if mark_is_deleted(node):
             self._joined = pieces
         else:
-            self._read_pieces(pieces, self.styles.of(node), depth)
+            self._read_pieces(pieces, self.styles.of(node))
 
-    def _end_joined(self, depth: int) -> None:
+    def _end_joined(self) -> None:
         """A paragraph whose mark was deleted with no paragraph after it to become part of."""
         pieces, self._joined = self._joined, []
         if pieces:
-            self._read_pieces(pieces, ParagraphStyle(), depth)
+            self._read_pieces(pieces, ParagraphStyle())
 
-    def _read_pieces(self, pieces: list[Piece], style: ParagraphStyle, depth: int) -> None:
+    def _read_pieces(self, pieces: list[Piece], style: ParagraphStyle) -> None:
         text = "".join(piece.text for piece in pieces)
         if text.strip():
             self._add(style, text)
         for piece in pieces:
             if piece.box is not None:
-                self.read(piece.box, depth + 1)
+                self.read(piece.box)
             elif piece.note:
                 self._footnote(piece)
 
@@ -102,11 +99,11 @@ class _BodyReader:
         if text:
             self.elements.append(Element(kind=ElementKind.FOOTNOTE, text=text))
 
-    def _table(self, node: etree._Element, depth: int) -> None:
+    def _table(self, node: etree._Element) -> None:
         rows = list(_rows(node))
         cells = [cell for row in rows for cell in _cells(row)]
         if len(cells) == 1:  # a frame around text
-            self.read(cells[0], depth + 1)
+            self.read(cells[0])
             return
         table = _table(rows)
         if table.rows:
@@ -127,21 +124,19 @@ def blocks(container: etree._Element) -> Iterator[etree._Element]:
             yield from blocks(child)
 
 
-def container_lines(container: etree._Element, depth: int = 0) -> Iterator[str]:
+def container_lines(container: etree._Element) -> Iterator[str]:
     """Text of a cell, a box or a note, a line a paragraph; rows of nested tables as `a | b`."""
-    if depth > _MAX_NESTING:
-        return
     for child in blocks(container):
         if local_name(child) == "tbl":
             for row in _rows(child):
-                parts = (" ".join(container_lines(cell, depth + 1)).strip() for cell in _cells(row))
+                parts = (" ".join(container_lines(cell)).strip() for cell in _cells(row))
                 yield " | ".join(part for part in parts if part)
             continue
         pieces = list(paragraph_pieces(child))
         yield "".join(piece.text for piece in pieces).strip()
         for piece in pieces:
             if piece.box is not None:
-                yield from container_lines(piece.box, depth + 1)
+                yield from container_lines(piece.box)
 
 
 def _rows(table: etree._Element) -> Iterator[etree._Element]:

@@ -9,7 +9,6 @@ from app.parsing.document import BoundingBox
 from app.parsing.parsers.xml_tree import attribute, children, first, local_name, number
 
 _EMU_PER_POINT = 12_700
-_MAX_NESTING = 50
 _READ = frozenset(("sp", "graphicFrame", "cxnSp"))
 # What a placeholder's type is called on the master (ECMA-376 part 1, 19.7.10).
 _ON_MASTER = {"ctrTitle": "title", "subTitle": "body", "obj": "body", "": "body"}
@@ -103,14 +102,14 @@ def placeholders(root: etree._Element | None) -> list[Shape]:
     return [shape for shape in shapes(tree) if shape.placeholder is not None] if tree is not None else []
 
 
-def shapes(tree: etree._Element, placement: Placement | None = None, depth: int = 0) -> Iterator[Shape]:
-    """What is shown, in the order of the file; hidden shapes and pictures are left out."""
+def shapes(tree: etree._Element, placement: Placement | None = None) -> Iterator[Shape]:
+    """What is shown, in the order of the file; hidden shapes and pictures are left out. libxml2 bounds their depth."""
     placement = placement or Placement()
     for node in _shown(tree):
         name = local_name(node)
-        if name == "grpSp" and depth < _MAX_NESTING:
+        if name == "grpSp":
             frame = first(node, "grpSpPr", "xfrm")
-            members = list(shapes(node, placement.inside(frame), depth + 1))
+            members = list(shapes(node, placement.inside(frame)))
             if members:
                 boxes = [member.box for member in members if member.box is not None]
                 yield Shape(node, placement.box(frame) or BoundingBox.around(boxes), members=members)
