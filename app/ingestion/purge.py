@@ -29,14 +29,15 @@ class _Purge:
     async def document(self, document_id: UUID, *, deleted: bool) -> Counter[str]:
         """Purges all generations of a deleted document, the retired ones of a live one.
 
-        `Postponed` while a worker may still be writing one of them: it has been told to stop, and does so soon.
+        `Postponed` while a worker may still be writing one of them: an ingestion has been told to stop and does so
+        soon, a reindexing is short.
         """
         counts: Counter[str] = Counter()
         async with self.parts.database.read(self.lease.scope) as session:
             generations = await repository.to_purge(session, document_id, everything=deleted)
-            written = await repository.running_ingestions(session, document_id)
-        if any(generation.number in written for generation in generations):
-            raise Postponed("What shall be purged is still being written.")
+            numbers = [generation.number for generation in generations]
+            if numbers and await repository.is_being_written(session, document_id, numbers):
+                raise Postponed("What shall be purged is still being written.")
         for generation in generations:
             counts += await self._generation(generation, deleted=deleted)
         if deleted:

@@ -1,10 +1,10 @@
 """SQL of purges. Row-level security confines it to the session's tenant."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import delete, exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.database import ReadSession, WriteSession
@@ -88,17 +88,14 @@ async def to_purge(session: ReadSession, document_id: UUID, *, everything: bool)
     return [PurgedGeneration(*row) for row in await session.execute(query.order_by(Generation.generation))]
 
 
-async def running_ingestions(session: ReadSession, document_id: UUID) -> set[int]:
-    """Generations that a worker may be writing."""
-    return set(
-        await session.scalars(
-            select(Operation.generation).where(
-                Operation.document_id == document_id,
-                Operation.kind == OperationKind.INGEST,
-                Operation.state == OperationState.RUNNING,
-            )
-        )
+async def is_being_written(session: ReadSession, document_id: UUID, generations: Collection[int]) -> bool:
+    """Whether a worker may be writing one of the generations. A reindexing may have begun when any was searched."""
+    writes = or_(
+        (Operation.kind == OperationKind.INGEST) & Operation.generation.in_(generations),
+        Operation.kind == OperationKind.REINDEX,
     )
+    running = (Operation.document_id == document_id) & (Operation.state == OperationState.RUNNING)
+    return bool(await session.scalar(select(exists().where(running, writes))))
 
 
 async def chunk_ids(session: ReadSession, generation: PurgedGeneration) -> set[UUID]:

@@ -23,9 +23,8 @@ from app.core.errors import (
 from app.core.ledger import WORKER_LOST, Lease
 from app.core.turns import next_turn
 from app.ingestion import repository
-from app.ingestion.edits import tidy_edits
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.projection import tidy_after_late_write
+from app.ingestion.projection import tidy_after_late_reindexing, tidy_after_late_write
 from app.ingestion.purge import purge
 from app.ingestion.reindex import reindex
 from app.models import OperationKind, OperationState
@@ -157,5 +156,5 @@ class OperationRunner:
         """After work whose lease was lost: an index can't tell a late write, so what was written last is made good."""
         if lease.kind is OperationKind.INGEST and lease.document_id is not None and lease.generation is not None:
             await tidy_after_late_write(self._parts, lease.scope, lease.document_id, lease.generation)
-        elif lease.kind is OperationKind.REINDEX:
-            await tidy_edits(self._parts, lease)
+        elif lease.kind is OperationKind.REINDEX and lease.document_id is not None:
+            await tidy_after_late_reindexing(self._parts, lease.scope, lease.document_id)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from app.core.errors import EngineUnavailable
+from app.core.errors import EngineUnavailable, LeaseLost
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
 from app.documents.service import Upload
@@ -124,6 +124,27 @@ async def test_of_two_reindexings_at_once_the_newer_facts_stay(bench: Bench) -> 
         await bench.run(fast.id)
 
     await bench.interposed("vectors", "update_source", before=overtake).run(slow.id)
+    chunks = (await bench.held(document_id)).chunks
+    assert await bench.found_by(tags_any=("third",)) == (chunks, chunks)
+    assert await bench.found_by(tags_any=("second",)) == (set(), set())
+
+
+async def test_a_late_reindexing_does_not_bring_old_facts_back(bench: Bench) -> None:
+    """It was silent for longer than its lease, and learns that only after its write."""
+    document_id = await bench.ingested(prose("auk"), tags=["first"])
+    await bench.change(document_id, tags=["second"])
+    (slow,) = await bench.operations(OperationState.QUEUED)
+
+    async def overtake() -> None:
+        await bench.lose_lease(slow.id)
+        await bench.change(document_id, tags=["third"])
+        await bench.work()
+
+    async def notice() -> None:
+        raise LeaseLost("As the heartbeat would tell it.")
+
+    await bench.interposed("vectors", "update_source", before=overtake, after=notice).run(slow.id)
+    await bench.work()
     chunks = (await bench.held(document_id)).chunks
     assert await bench.found_by(tags_any=("third",)) == (chunks, chunks)
     assert await bench.found_by(tags_any=("second",)) == (set(), set())
