@@ -104,13 +104,25 @@ async def chunk_ids(session: ReadSession, generation: PurgedGeneration) -> set[U
     return set(await session.scalars(select(Chunk.id).where(of_generation, Chunk.level == 0)))
 
 
-async def drop_generation(session: WriteSession, tenant_id: UUID, generation: PurgedGeneration) -> int:
+async def drop_generation(session: WriteSession, tenant_id: UUID, generation: PurgedGeneration) -> int | None:
     """Removes its chunks, their history, and the cached vectors that no other chunk of the tenant uses.
 
-    The number of chunks.
+    The number of chunks; None where it had been purged already.
     """
     # One purge of a tenant at a time: of two that drop the last uses of a text, each would see the other's.
     await session.execute(select(func.pg_advisory_xact_lock(embeddings_lock(tenant_id))))
+    purged = await session.scalar(
+        update(Generation)
+        .where(
+            Generation.document_id == generation.document_id,
+            Generation.generation == generation.number,
+            Generation.state != GenerationState.PURGED,
+        )
+        .values(state=GenerationState.PURGED, purged_at=func.now())
+        .returning(Generation.generation)
+    )
+    if purged is None:
+        return None
     of_generation = (Chunk.document_id == generation.document_id) & (Chunk.generation == generation.number)
     dropped = (await session.scalars(delete(Chunk).where(of_generation).returning(Chunk.text_hash))).all()
     await session.execute(
@@ -121,11 +133,6 @@ async def drop_generation(session: WriteSession, tenant_id: UUID, generation: Pu
     hashes = list(set(dropped))
     for first in range(0, len(hashes), 1000):
         await forget_unused_vectors(session, hashes[first : first + 1000])
-    await session.execute(
-        update(Generation)
-        .where(Generation.document_id == generation.document_id, Generation.generation == generation.number)
-        .values(state=GenerationState.PURGED, purged_at=func.now())
-    )
     return len(dropped)
 
 
