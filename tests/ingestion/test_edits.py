@@ -164,6 +164,23 @@ async def test_a_new_version_while_an_edit_is_written(bench: Bench) -> None:
     assert (await bench.verify()).clean
 
 
+async def test_the_vector_of_an_edit_that_came_to_nothing_is_not_kept(bench: Bench) -> None:
+    """A new version took the place of what was edited, and was edited as well before the first edit was carried out."""
+    document_id = await bench.ingested(prose("fox", 3), external_id="one")
+    operation = await edit(bench, await first_chunk(bench, document_id), NEW)
+
+    async def replace_and_edit() -> None:
+        upload = await bench.upload(prose("hen", 3), external_id="one")
+        assert upload.operation is not None
+        await bench.run(upload.operation.id)
+        await edit(bench, await first_chunk(bench, document_id), NEWER)
+
+    await bench.interposed("vectors", "upsert", after=replace_and_edit).run(operation.id)
+    await bench.work()
+    assert await text_of(bench, await first_chunk(bench, document_id)) == NEWER
+    assert await bench.cached_vectors() == 3
+
+
 async def test_a_document_deleted_while_an_edit_is_written(bench: Bench) -> None:
     document_id = await bench.ingested(prose("fox"))
     operation = await edit(bench, await first_chunk(bench, document_id), NEW)
