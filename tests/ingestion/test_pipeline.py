@@ -10,9 +10,9 @@ from app.core.errors import EngineUnavailable, LeaseLost
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
 from app.documents.service import Upload
-from app.ingestion import pipeline, runner, service
+from app.ingestion import passwords, pipeline, runner, service
 from app.ingestion.pipeline import STAGES
-from app.models import DocumentStatus, GenerationState, OperationState
+from app.models import DocumentStatus, Generation, GenerationState, OperationState
 from app.ports.indexes import ChunkSource
 from app.ports.text_index import TermDocument
 from tests.ingestion.bench import Bench, prose
@@ -206,6 +206,17 @@ async def test_replaced_meanwhile_the_older_version_never_wins(bench: Bench) -> 
     assert held.agreed
     assert held.chunks == {chunk_id(document.id, 2, ordinal) for ordinal in range(4)}
     assert (await bench.verify()).clean
+
+
+async def test_the_password_of_a_version_that_was_replaced_unread_is_forgotten(bench: Bench) -> None:
+    older = await bench.upload(prose("egret", 2), external_id="egret")
+    async with bench.parts.database.write(bench.scope) as session:
+        generation = await session.get_one(Generation, (bench.scope.tenant_id, older.document.id, 1))
+        generation.settings = generation.settings | {passwords.SETTING: "sealed"}
+    await bench.ingested(prose("egret", 3), external_id="egret")
+    async with bench.parts.database.read(bench.scope) as session:
+        generation = await session.get_one(Generation, (bench.scope.tenant_id, older.document.id, 1))
+    assert passwords.SETTING not in generation.settings
 
 
 STEPS = [("blobs", "put_file"), ("embedder", "embed_passages"), ("vectors", "upsert"), ("texts", "scan")]
