@@ -55,7 +55,7 @@ class OperationRunner:
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
 
     async def run(self, tenant_id: UUID, operation_id: UUID) -> None:
-        """Runs this operation or, at another tenant's turn, one of theirs. Raises `Unavailable` without Postgres."""
+        """Runs the operation that has its turn, whichever the message named. Raises `Unavailable` without Postgres."""
         lease = await self._take_turn(tenant_id, operation_id)
         if lease is None:
             return
@@ -73,16 +73,16 @@ class OperationRunner:
             await self._carry_out(lease)
 
     async def _take_turn(self, tenant_id: UUID, operation_id: UUID) -> Lease | None:
-        """None where nothing is left to do. What another worker took in between is asked for again."""
+        """None where nothing is left to do. What another worker took in between is asked for again.
+
+        What is named comes last, as it may have lost its worker: taken before what is older, it would let an operation
+        whose own message was lost wait until there are no others.
+        """
         ledger = self._parts.ledger
-        while True:
-            turn = await next_turn(self._parts.database)
-            if turn is None or turn.tenant_id == tenant_id:
-                lease = await ledger.claim(tenant_id, operation_id, self._holder)
-                if lease is not None or turn is None:
-                    return lease
+        while turn := await next_turn(self._parts.database):
             if lease := await ledger.claim(turn.tenant_id, turn.operation_id, self._holder):
                 return lease
+        return await ledger.claim(tenant_id, operation_id, self._holder)
 
     async def _carry_out(self, lease: Lease) -> None:
         try:
