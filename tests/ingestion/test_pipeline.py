@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -11,7 +12,8 @@ from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
 from app.documents.service import Upload
 from app.ingestion import passwords, pipeline, runner, service
-from app.ingestion.pipeline import STAGES
+from app.ingestion.pipeline import STAGES, Ingestion
+from app.ingestion.repository import Subject
 from app.models import DocumentStatus, Generation, GenerationState, OperationState
 from app.ports.indexes import ChunkSource
 from app.ports.text_index import TermDocument
@@ -165,6 +167,13 @@ async def test_while_a_tenants_document_is_worked_on_the_next_turn_is_anothers(b
     assert (await bench.operation(operation_of(second))).state is OperationState.SUCCEEDED
 
 
+async def test_an_operation_whose_message_was_lost_does_not_wait_for_all_that_come_after_it(bench: Bench) -> None:
+    older, newer = await bench.upload(prose("petrel", 2)), await bench.upload(prose("grebe", 2))
+    await bench.run(operation_of(newer))
+    assert (await bench.operation(operation_of(older))).state is OperationState.SUCCEEDED
+    assert (await bench.operation(operation_of(newer))).state is OperationState.QUEUED
+
+
 async def test_a_large_document_gives_way_to_another_tenant_and_goes_on_where_it_stopped(
     bench: Bench, neighbour: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +195,26 @@ async def test_a_large_document_gives_way_to_another_tenant_and_goes_on_where_it
     chunks = len((await bench.held(large.document.id)).chunks)
     assert operation.counts == {"chunks": chunks, "embedded": chunks, "reused": 0}
     assert (await bench.verify()).clean
+
+
+async def test_a_turn_is_as_long_however_long_it_takes_to_find_what_is_left(
+    bench: Bench, neighbour: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a very large document would embed one batch a turn."""
+    clock = {"now": 0.0}
+    monkeypatch.setattr(pipeline, "time", SimpleNamespace(monotonic=lambda: clock["now"]))
+    large = await bench.upload(prose("gannet", 2 * pipeline.EMBED_BATCH))
+    waiting = await neighbour.upload(prose("fulmar", 3))
+    find = Ingestion._missing_vectors
+
+    async def slowly(ingestion: Ingestion, subject: Subject) -> tuple[int, dict[bytes, str]]:
+        clock["now"] += 2 * pipeline.TURN_SECONDS
+        await neighbour.pass_time(operation_of(waiting))
+        return await find(ingestion, subject)
+
+    monkeypatch.setattr(Ingestion, "_missing_vectors", slowly)
+    await Ingestion(bench.parts, await bench.claim(operation_of(large))).run()
+    assert (await bench.document(large.document.id)).status is DocumentStatus.READY
 
 
 async def test_replaced_meanwhile_the_older_version_never_wins(bench: Bench) -> None:
