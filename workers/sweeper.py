@@ -38,4 +38,6 @@ async def _sweep_forever(parts: Parts) -> None:
                 log.info("swept", left_behind=left, published=published)
         except BigGraphError as error:
             log.warning("sweep_failed", code=error.error_code, detail=error.detail)
+        except Exception as error:  # nobody would start another sweeper
+            log.error("sweep_crashed", exc_info=error)
         await asyncio.sleep(parts.settings.sweep_seconds)

@@ -34,7 +34,7 @@ class TermStatistics:
     holding: Mapping[str, int]
 
     def weight(self, term: str) -> float:
-        """Above 0, also where an engine still counts deleted entries as holding a term."""
+        """Above 0, also where chunks were written between the two counts."""
         holding = self.holding.get(term, 0)
         chunks = max(self.chunks, holding)
         return math.log(1 + (chunks - holding + 0.5) / (holding + 0.5))
@@ -60,7 +60,8 @@ class Scorer:
         if not frequencies:
             return 0.0
         saturation = K1 * (1 - B + B * len(terms) / self._mean_length)
-        return sum(
+        # Rounded once, so that chunks with the same terms in another order are tied.
+        return math.fsum(
             self._weights[term] * frequency * (K1 + 1) / (frequency + saturation)
             for term, frequency in frequencies.items()
         )

@@ -29,19 +29,25 @@ _TENANTS = """
         where state = 'running' and due_at > now() group by tenant_id
     )
 """
-# `first` is the oldest of each. What another worker is just taking is locked, and passed over.
+# `first` is the oldest of each. What another worker is just taking is locked, and passed over. Tenants are put in order
+# before anything of theirs is locked, and the first row ends it: a worker that locked a row of each would let another
+# one find nothing and give up its message, and what that was sent for would wait for the sweeper.
 _NEXT = text(
     _TENANTS  # noqa: S608 - nothing but constants
     + """
     select first.tenant_id, first.id
-    from waiting
+    from (
+        select waiting.tenant_id
+        from waiting
+        left join running on running.tenant_id = waiting.tenant_id
+        where waiting.tenant_id is not null
+        order by coalesce(running.number, 0), random()
+    ) as tenant
     cross join lateral (
-        select tenant_id, id, due_at from operations
-        where state = 'queued' and tenant_id = waiting.tenant_id and due_at <= now()
+        select tenant_id, id from operations
+        where state = 'queued' and tenant_id = tenant.tenant_id and due_at <= now()
         order by due_at limit 1 for update skip locked
     ) as first
-    left join running on running.tenant_id = first.tenant_id
-    order by coalesce(running.number, 0), random()
     limit 1
     """
 )

@@ -17,14 +17,13 @@ from contextlib import suppress
 from uuid import UUID
 
 from app.chunking.chunk import embedded_text, text_hash
-from app.core.errors import EngineUnavailable
+from app.core.errors import BigGraphError
 from app.core.ledger import Lease
 from app.ingestion import edits_repository, repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.edits_repository import NewText
-from app.ingestion.projection import tidy_after_late_write
 from app.ingestion.repository import Subject
-from app.models import Chunk, OperationKind
+from app.models import Chunk
 from app.ports.parts import Parts
 from app.ports.text_index import TermDocument
 from app.ports.vector_index import VectorPoint
@@ -66,8 +65,8 @@ async def _write(parts: Parts, lease: Lease, subject: Subject, chunks: Sequence[
     before = {chunk: chunk.text for chunk in chunks if chunk.pending_text is not None}
     try:
         await _upsert(parts, lease, subject, wanted)
-    except EngineUnavailable:
-        with suppress(EngineUnavailable):
+    except BigGraphError:
+        with suppress(BigGraphError):
             await _upsert(parts, lease, subject, await _made(parts, lease, subject, before))
         raise
     reached("edits_written")
@@ -118,29 +117,11 @@ async def _take_over(parts: Parts, lease: Lease, subject: Subject, written: Mapp
     async with parts.database.write(lease.scope) as session:
         await repository.lock_document(session, document_id)
         await parts.ledger.hold(session, lease)
-        if await edits_repository.active_generation(session, document_id) == generation:
-            chunks = await edits_repository.edited_chunks(session, document_id, generation)
-            if not all(_is_written(chunk, written) for chunk in chunks):
-                return False
-            space = parts.embedder.space.name
-            await edits_repository.take_over(session, lease.tenant_id, space, chunks, written)
-            return True
-    # A newer version has taken the place of this one, whose purge may have passed already.
-    await tidy_after_late_write(parts, lease.scope, document_id, generation)
-    return False
-
-
-async def tidy_edits(parts: Parts, lease: Lease) -> None:
-    """After a reindexing whose lease was lost: what it wrote last is written again from what Postgres holds."""
-    if lease.document_id is None:
-        return
-    async with parts.database.write(lease.scope) as session:
-        generation = await edits_repository.active_generation(session, lease.document_id)
-        if generation is not None and await repository.has_edits(session, lease.document_id, generation):
-            parts.ledger.enqueue(
-                session,
-                lease.scope,
-                OperationKind.REINDEX,
-                knowledge_base_id=lease.knowledge_base_id,
-                document_id=lease.document_id,
-            )
+        if await edits_repository.active_generation(session, document_id) != generation:
+            return False  # a newer version has taken the place of this one, whose purge waits for us
+        chunks = await edits_repository.edited_chunks(session, document_id, generation)
+        if not all(_is_written(chunk, written) for chunk in chunks):
+            return False
+        space = parts.embedder.space.name
+        await edits_repository.take_over(session, lease.tenant_id, space, chunks, written)
+        return True

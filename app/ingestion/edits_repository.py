@@ -48,17 +48,14 @@ async def take_over(
     session: WriteSession, tenant_id: UUID, space: str, chunks: Collection[Chunk], texts: Mapping[UUID, NewText]
 ) -> None:
     """Makes pending texts what is read, with their vectors in the cache and those of the texts before out of it."""
-    before: set[bytes] = set()
-    for chunk in chunks:
-        if chunk.pending_text is None:
-            continue
-        new = texts[chunk.id]
-        before.add(chunk.text_hash)
+    taken = {chunk: texts[chunk.id] for chunk in chunks if chunk.pending_text is not None}
+    before = {chunk.text_hash for chunk in taken}
+    for chunk, new in taken.items():
         chunk.text, chunk.pending_text = new.text, None
         chunk.text_hash, chunk.token_count = new.text_hash, new.token_count
         chunk.page_starts = []  # where pages begin in a text that no page holds, nobody knows
     await session.flush()
-    if before:
+    if taken:
         await session.execute(select(func.pg_advisory_xact_lock(embeddings_lock(tenant_id))))
         rows = [
             {
@@ -67,7 +64,7 @@ async def take_over(
                 "text_hash": new.text_hash,
                 "vector": new.vector.astype("<f4").tobytes(),
             }
-            for new in {new.text_hash: new for new in texts.values()}.values()
+            for new in {new.text_hash: new for new in taken.values()}.values()
         ]
         await session.execute(insert(Embedding).on_conflict_do_nothing(), rows)
         await forget_unused_vectors(session, before)

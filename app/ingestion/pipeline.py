@@ -49,7 +49,7 @@ STAGES = tuple(SPANS)
 EMBED_BATCH = 32
 TURN_SECONDS = 10.0
 """After so long a document gives way, between two batches, to tenants for whom no worker is free: embedding one may
-take an hour."""
+take an hour. Finding out what is left to embed does not count, or a very large one would hardly move on."""
 
 
 class Ingestion:
@@ -63,7 +63,6 @@ class Ingestion:
         self._scope = lease.scope
         self._document_id: UUID = lease.document_id
         self._generation: int = lease.generation
-        self._begun = time.monotonic()
         self._embedded = 0
         """Texts that this attempt has embedded, in the turns that it had before as well."""
         self._counts: dict[str, int] = {}
@@ -160,6 +159,7 @@ class Ingestion:
         self._log.progress(done, total)
         items = sorted(missing.items(), key=lambda item: len(item[1]))  # of similar length: less padding
         batches = [items[first : first + EMBED_BATCH] for first in range(0, len(items), EMBED_BATCH)]
+        begun = time.monotonic()
         for batch in batches[:-1]:
             vectors = await self._vectors_of(batch)
             self._embedded += len(batch)
@@ -169,16 +169,16 @@ class Ingestion:
             done += len(batch)
             self._log.progress(done, total)
             reached("embedding")
-            await self._give_way()
+            await self._give_way(begun)
         vectors = await self._vectors_of(batches[-1]) if batches else {}
         self._log.progress(total, total)
         async with self._leaving("index") as session:
             await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
         reached("embedded")
 
-    async def _give_way(self) -> None:
+    async def _give_way(self, begun: float) -> None:
         """Raises `Postponed` where the attempt has had its turn and another tenant waits."""
-        is_over = time.monotonic() - self._begun >= TURN_SECONDS
+        is_over = time.monotonic() - begun >= TURN_SECONDS
         if is_over and await others_wait(self._parts.database, self._lease.tenant_id):
             async with self._parts.database.write(self._scope) as session:
                 operation = await self._parts.ledger.hold(session, self._lease)

@@ -11,8 +11,8 @@ from app.ingestion import repository
 from app.ingestion.repository import Subject
 from app.models import Chunk, OperationKind
 from app.ports.parts import Parts
-from app.ports.text_index import TermDocument
-from app.ports.vector_index import VectorPoint, Vectors
+from app.ports.text_index import TermDocument, TextIndex
+from app.ports.vector_index import VectorIndex, VectorPoint, Vectors
 from app.terms import index_terms
 
 BATCH = 256
@@ -125,6 +125,14 @@ async def tidy_after_late_write(
         await index.delete(scope, held)
     for key in parsed_keys(document_id, generation):
         await parts.blobs.delete(scope, key)
+
+
+async def tidy_after_late_reindexing(parts: Parts, scope: TenantScope, document_id: UUID) -> None:
+    """As `tidy_after_late_write`, of every generation of the document: those that it may have written."""
+    indexes: tuple[VectorIndex | TextIndex, ...] = (parts.vectors, parts.texts)
+    held = {item.generation for index in indexes async for item in index.scan(scope, document_id=document_id)}
+    for generation in sorted(held):
+        await tidy_after_late_write(parts, scope, document_id, generation)
 
 
 def parsed_key(document_id: UUID, generation: int) -> str:

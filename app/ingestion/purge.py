@@ -26,27 +26,28 @@ class _Purge:
     parts: Parts
     lease: Lease
 
-    async def document(self, document_id: UUID, *, deleted: bool) -> Counter[str]:
-        """Purges all generations of a deleted document, the retired ones of a live one.
+    async def document(self, document_id: UUID, *, deleted: bool) -> int:
+        """Purges all generations of a deleted document, the retired ones of a live one. The number of chunks.
 
-        `Postponed` while a worker may still be writing one of them: it has been told to stop, and does so soon.
+        `Postponed` while a worker may still be writing one of them: an ingestion has been told to stop and does so
+        soon, a reindexing is short.
         """
-        counts: Counter[str] = Counter()
+        chunks = 0
         async with self.parts.database.read(self.lease.scope) as session:
             generations = await repository.to_purge(session, document_id, everything=deleted)
-            written = await repository.running_ingestions(session, document_id)
-        if any(generation.number in written for generation in generations):
-            raise Postponed("What shall be purged is still being written.")
+            numbers = [generation.number for generation in generations]
+            if numbers and await repository.is_being_written(session, document_id, numbers):
+                raise Postponed("What shall be purged is still being written.")
         for generation in generations:
-            counts += await self._generation(generation, deleted=deleted)
+            chunks += await self._generation(generation, deleted=deleted)
         if deleted:
             async with self.parts.database.write(self.lease.scope) as session:
                 await lock_document(session, document_id)
                 await self.parts.ledger.hold(session, self.lease)
                 await repository.drop_document(session, document_id)
-        return counts
+        return chunks
 
-    async def _generation(self, generation: PurgedGeneration, *, deleted: bool) -> Counter[str]:
+    async def _generation(self, generation: PurgedGeneration, *, deleted: bool) -> int:
         scope, counts = self.lease.scope, Counter[str]()
         async with self.parts.database.read(scope) as session:
             chunks = await repository.chunk_ids(session, generation)
@@ -61,31 +62,35 @@ class _Purge:
         for key in (generation.blob_key, *parsed_keys(generation.document_id, generation.number)):
             counts["blobs"] += await self.parts.blobs.delete(scope, key)
         async with self.parts.database.write(scope) as session:
-            await self.parts.ledger.hold(session, self.lease)
-            counts["chunks"] += await repository.drop_generation(session, self.lease.tenant_id, generation)
-            if deleted:
-                await repository.add_to_receipt(session, generation.document_id, counts)
+            operation = await self.parts.ledger.hold(session, self.lease)
+            dropped = await repository.drop_generation(session, self.lease.tenant_id, generation)
+            if dropped is not None:  # else another purge was faster, and has counted it
+                counts["chunks"] = dropped
+                operation.counts = dict(counts + Counter(operation.counts))
+                if deleted:
+                    await repository.add_to_receipt(session, generation.document_id, counts)
         reached("purged")
-        return counts
+        return dropped or 0
 
 
 async def purge(parts: Parts, lease: Lease) -> None:
     """A purge of one document, or without `document_id` of every document of a deleted knowledge base."""
-    work, counts = _Purge(parts, lease), Counter[str]()
+    work, chunks = _Purge(parts, lease), 0
     waiting: Postponed | None = None
     log = StageLog(parts.database, parts.ledger, lease, {"purge": (0, 100)})
     async with log.recording():
         log.enter("purge")
         for document_id, deleted in await _documents(parts, lease):
             try:
-                counts += await work.document(document_id, deleted=deleted)
+                chunks += await work.document(document_id, deleted=deleted)
             except Postponed as error:
                 waiting = error
-            log.progress(counts["chunks"])
+            log.progress(chunks)
         if waiting is not None:
             raise waiting
         async with log.moving(None) as session:
-            await parts.ledger.succeed(session, lease, dict(counts))
+            operation = await parts.ledger.hold(session, lease)
+            await parts.ledger.succeed(session, lease, operation.counts)  # those of earlier attempts as well
 
 
 async def _documents(parts: Parts, lease: Lease) -> list[tuple[UUID, bool]]:

@@ -1,10 +1,10 @@
 """SQL of purges. Row-level security confines it to the session's tenant."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import delete, exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.database import ReadSession, WriteSession
@@ -88,17 +88,14 @@ async def to_purge(session: ReadSession, document_id: UUID, *, everything: bool)
     return [PurgedGeneration(*row) for row in await session.execute(query.order_by(Generation.generation))]
 
 
-async def running_ingestions(session: ReadSession, document_id: UUID) -> set[int]:
-    """Generations that a worker may be writing."""
-    return set(
-        await session.scalars(
-            select(Operation.generation).where(
-                Operation.document_id == document_id,
-                Operation.kind == OperationKind.INGEST,
-                Operation.state == OperationState.RUNNING,
-            )
-        )
+async def is_being_written(session: ReadSession, document_id: UUID, generations: Collection[int]) -> bool:
+    """Whether a worker may be writing one of the generations. A reindexing may have begun when any was searched."""
+    writes = or_(
+        (Operation.kind == OperationKind.INGEST) & Operation.generation.in_(generations),
+        Operation.kind == OperationKind.REINDEX,
     )
+    running = (Operation.document_id == document_id) & (Operation.state == OperationState.RUNNING)
+    return bool(await session.scalar(select(exists().where(running, writes))))
 
 
 async def chunk_ids(session: ReadSession, generation: PurgedGeneration) -> set[UUID]:
@@ -107,13 +104,25 @@ async def chunk_ids(session: ReadSession, generation: PurgedGeneration) -> set[U
     return set(await session.scalars(select(Chunk.id).where(of_generation, Chunk.level == 0)))
 
 
-async def drop_generation(session: WriteSession, tenant_id: UUID, generation: PurgedGeneration) -> int:
+async def drop_generation(session: WriteSession, tenant_id: UUID, generation: PurgedGeneration) -> int | None:
     """Removes its chunks, their history, and the cached vectors that no other chunk of the tenant uses.
 
-    The number of chunks.
+    The number of chunks; None where it had been purged already.
     """
     # One purge of a tenant at a time: of two that drop the last uses of a text, each would see the other's.
     await session.execute(select(func.pg_advisory_xact_lock(embeddings_lock(tenant_id))))
+    purged = await session.scalar(
+        update(Generation)
+        .where(
+            Generation.document_id == generation.document_id,
+            Generation.generation == generation.number,
+            Generation.state != GenerationState.PURGED,
+        )
+        .values(state=GenerationState.PURGED, purged_at=func.now())
+        .returning(Generation.generation)
+    )
+    if purged is None:
+        return None
     of_generation = (Chunk.document_id == generation.document_id) & (Chunk.generation == generation.number)
     dropped = (await session.scalars(delete(Chunk).where(of_generation).returning(Chunk.text_hash))).all()
     await session.execute(
@@ -124,11 +133,6 @@ async def drop_generation(session: WriteSession, tenant_id: UUID, generation: Pu
     hashes = list(set(dropped))
     for first in range(0, len(hashes), 1000):
         await forget_unused_vectors(session, hashes[first : first + 1000])
-    await session.execute(
-        update(Generation)
-        .where(Generation.document_id == generation.document_id, Generation.generation == generation.number)
-        .values(state=GenerationState.PURGED, purged_at=func.now())
-    )
     return len(dropped)
 
 

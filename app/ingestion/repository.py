@@ -201,7 +201,7 @@ async def add_vectors(session: WriteSession, tenant_id: UUID, space: str, vector
     used = set(await session.scalars(select(Chunk.text_hash).where(Chunk.text_hash.in_(vectors))))
     rows = [
         {"tenant_id": tenant_id, "space": space, "text_hash": text_hash, "vector": vector.astype("<f4").tobytes()}
-        for text_hash, vector in vectors.items()
+        for text_hash, vector in sorted(vectors.items(), key=lambda item: item[0])  # or two would wait in a circle
         if text_hash in used
     ]
     if rows:
@@ -232,7 +232,9 @@ async def activate(session: WriteSession, subject: Subject, chunk_count: int, pa
             Generation.generation < generation.generation,
             Generation.state.in_((GenerationState.ACTIVE, GenerationState.BUILDING)),
         )
-        .values(state=GenerationState.RETIRED)
+        # A password of one that was never read is given up with it.
+        .values(state=GenerationState.RETIRED, settings=Generation.settings.op("-")(passwords.SETTING))
+        .execution_options(synchronize_session=False)
     )
     generation.state, generation.activated_at = GenerationState.ACTIVE, func.now()
     generation.chunk_count = chunk_count

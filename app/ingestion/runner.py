@@ -23,9 +23,8 @@ from app.core.errors import (
 from app.core.ledger import WORKER_LOST, Lease
 from app.core.turns import next_turn
 from app.ingestion import repository
-from app.ingestion.edits import tidy_edits
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.projection import tidy_after_late_write
+from app.ingestion.projection import tidy_after_late_reindexing, tidy_after_late_write
 from app.ingestion.purge import purge
 from app.ingestion.reindex import reindex
 from app.models import OperationKind, OperationState
@@ -56,7 +55,7 @@ class OperationRunner:
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
 
     async def run(self, tenant_id: UUID, operation_id: UUID) -> None:
-        """Runs this operation or, at another tenant's turn, one of theirs. Raises `Unavailable` without Postgres."""
+        """Runs the operation that has its turn, whichever the message named. Raises `Unavailable` without Postgres."""
         lease = await self._take_turn(tenant_id, operation_id)
         if lease is None:
             return
@@ -74,16 +73,16 @@ class OperationRunner:
             await self._carry_out(lease)
 
     async def _take_turn(self, tenant_id: UUID, operation_id: UUID) -> Lease | None:
-        """None where nothing is left to do. What another worker took in between is asked for again."""
+        """None where nothing is left to do. What another worker took in between is asked for again.
+
+        What is named comes last, as it may have lost its worker: taken before what is older, it would let an operation
+        whose own message was lost wait until there are no others.
+        """
         ledger = self._parts.ledger
-        while True:
-            turn = await next_turn(self._parts.database)
-            if turn is None or turn.tenant_id == tenant_id:
-                lease = await ledger.claim(tenant_id, operation_id, self._holder)
-                if lease is not None or turn is None:
-                    return lease
+        while turn := await next_turn(self._parts.database):
             if lease := await ledger.claim(turn.tenant_id, turn.operation_id, self._holder):
                 return lease
+        return await ledger.claim(tenant_id, operation_id, self._holder)
 
     async def _carry_out(self, lease: Lease) -> None:
         try:
@@ -157,5 +156,5 @@ class OperationRunner:
         """After work whose lease was lost: an index can't tell a late write, so what was written last is made good."""
         if lease.kind is OperationKind.INGEST and lease.document_id is not None and lease.generation is not None:
             await tidy_after_late_write(self._parts, lease.scope, lease.document_id, lease.generation)
-        elif lease.kind is OperationKind.REINDEX:
-            await tidy_edits(self._parts, lease)
+        elif lease.kind is OperationKind.REINDEX and lease.document_id is not None:
+            await tidy_after_late_reindexing(self._parts, lease.scope, lease.document_id)

@@ -1,6 +1,7 @@
 """What every `TextIndex` must do, tried on Tantivy and on a real Elasticsearch."""
 
 import asyncio
+import itertools
 import math
 import random
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -43,16 +44,29 @@ async def elasticsearch_index(url: str) -> AsyncIterator[ElasticsearchIndex]:
         await index.close()
 
 
-@pytest.fixture(scope="module", params=["tantivy", "elasticsearch"])
-async def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[TextIndex]:
+@asynccontextmanager
+async def empty_index(request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[TextIndex]:
     if request.param == "tantivy":
-        tantivy = TantivyIndex(tmp_path_factory.mktemp("terms"), analyzer_version="1")
+        tantivy = TantivyIndex(folder, analyzer_version="1")
         await tantivy.open()
         yield tantivy
         await tantivy.close()
     else:
         async with elasticsearch_index(request.getfixturevalue("server")) as elasticsearch:
             yield elasticsearch
+
+
+@pytest.fixture(scope="module", params=["tantivy", "elasticsearch"])
+async def index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[TextIndex]:
+    async with empty_index(request, tmp_path_factory.mktemp("terms")) as made:
+        yield made
+
+
+@pytest.fixture(params=["tantivy", "elasticsearch"])
+async def lone_index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[TextIndex]:
+    """Holds what one test writes, and nothing else."""
+    async with empty_index(request, tmp_path) as made:
+        yield made
 
 
 @pytest.fixture
@@ -150,6 +164,14 @@ async def test_ties_are_broken_by_chunk_id(index: TextIndex, scope: TenantScope,
     for start in range(0, 60, 20):
         await index.upsert(scope, same[start : start + 20])
     assert await found(index, scope, "tied words weight", limit=limit) == sorted(ids(same))[:limit]
+
+
+async def test_the_same_terms_in_another_order_are_tied(index: TextIndex, scope: TenantScope) -> None:
+    words = ("ebb", "flood", "neap", "spring")
+    turned = [document(" ".join(order)) for order in itertools.permutations(words)]
+    uneven = [document(" ".join(words[:count])) for count in (1, 2, 2, 3, 3, 3)]
+    await index.upsert(scope, [*turned, *uneven])
+    assert await found(index, scope, " ".join(words), limit=len(turned)) == sorted(ids(turned))
 
 
 async def test_upsert_is_idempotent_and_replaces(index: TextIndex, scope: TenantScope) -> None:
@@ -497,6 +519,24 @@ async def test_scores_are_those_of_an_index_of_the_chunks_searched(index: TextIn
         await index.upsert(scope, [document("reef nowhere" + " x" * 90) for _ in range(30)])
 
 
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "beside another tenant"])
+async def test_what_is_written_again_counts_once(lone_index: TextIndex, scope: TenantScope, alone: bool) -> None:
+    """Engines count an entry that was replaced until its segment is merged: half of the chunks then seem to be all."""
+    half = [document("common sand stone") for _ in range(150)]
+    rest = [document("other sand stone") for _ in range(150)]
+    rare = document("rare sand stone clay")
+    await lone_index.upsert(scope, [*half, *rest, rare])
+    if not alone:
+        await lone_index.upsert(other_tenant(), [document("sand")])
+    before = await lone_index.search(scope, ["common", "rare"], EVERYTHING, 10)
+    assert before[0].chunk_id == rare.source.chunk_id
+    await lone_index.update_source(scope, [replace(one.source, tags=("t",)) for one in half])
+    assert await lone_index.search(scope, ["common", "rare"], EVERYTHING, 10) == before
+    given = [hit.chunk_id for hit in before]
+    scores = await lone_index.score(scope, ["common", "rare"], EVERYTHING, given)
+    assert scores == {hit.chunk_id: hit.score for hit in before}
+
+
 async def test_both_engines_score_alike(server: str, tmp_path: Path, scope: TenantScope) -> None:
     chance = random.Random(7)
     words = [f"w{n}" for n in range(300)]
@@ -507,6 +547,8 @@ async def test_both_engines_score_alike(server: str, tmp_path: Path, scope: Tena
     async with elasticsearch_index(server) as elasticsearch:
         for engine in (tantivy, elasticsearch):
             await engine.upsert(scope, documents)
+            await engine.delete(scope, ids(documents[:50]))
+            await engine.update_source(scope, [replace(one.source, tags=("t",)) for one in documents[50:200]])
         for _ in range(30):
             terms = chance.choices(words, k=chance.randrange(1, 12))
             ours = {hit.chunk_id: hit.score for hit in await tantivy.search(scope, terms, EVERYTHING, 500)}

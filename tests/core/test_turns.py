@@ -3,6 +3,7 @@
 import asyncio
 from uuid import UUID
 
+from app.core import turns
 from app.core.ids import new_id
 from app.core.scope import Role, TenantScope
 from app.core.turns import next_turn, others_wait
@@ -75,6 +76,17 @@ async def test_two_workers_at_once_take_two_operations(desk: Desk) -> None:
         second = await asyncio.wait_for(next_turn(desk.database), 10)
     assert second is not None
     assert {first.operation_id, second.operation_id} == queued
+
+
+async def test_a_worker_that_looks_whose_turn_it_is_hides_no_other_tenants_operation(desk: Desk) -> None:
+    """Each of two workers has a message, so each must find something to do, or an operation is left without one."""
+    other = await neighbour(desk)
+    queued = {await desk.enqueue(), await other.enqueue()}
+    async with desk.database.system() as session:
+        looked = (await session.execute(turns._NEXT)).one()
+        turn = await asyncio.wait_for(next_turn(desk.database), 10)
+    assert turn is not None
+    assert {looked.id, turn.operation_id} == queued
 
 
 async def test_a_tenant_gives_way_to_those_who_have_less_running(desk: Desk) -> None:

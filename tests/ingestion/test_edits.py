@@ -1,5 +1,6 @@
 """Texts of chunks that people change while engines fail, workers die and other people are at it too."""
 
+from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import pytest
@@ -8,11 +9,13 @@ from sqlalchemy import select
 from app.chunking.chunk import embedded_text
 from app.chunks import service as chunks
 from app.chunks.schemas import ChunkPatch
-from app.core.errors import EngineUnavailable
+from app.core.errors import EngineRejected, EngineUnavailable
+from app.ingestion import service
 from app.models import Chunk, ChunkEdit, Operation, OperationKind, OperationState
 from app.terms import index_terms
 from tests.ingestion.bench import Bench, prose
 
+Ending = Callable[[Bench, UUID], Awaitable[None]]
 NEW, NEWER = "Zeppelins land on the roof.", "Submarines surface in the bay."
 
 
@@ -70,6 +73,26 @@ async def test_an_index_that_fails_leaves_old_and_old(bench: Bench, engine: str)
     assert (await bench.operation(operation.id)).state is OperationState.QUEUED
     assert await text_of(bench, chunk) == chunk.text
     assert await holds(bench, chunk, chunk.text), "both are put back, or were never written"
+    await bench.work()
+    assert await text_of(bench, chunk) == NEW
+    assert await holds(bench, chunk, NEW)
+
+
+@pytest.mark.parametrize("engine", ["vectors", "texts"])
+async def test_an_index_that_refuses_leaves_old_and_old_until_somebody_retries(bench: Bench, engine: str) -> None:
+    """A refusal is not tried again by itself, so what the other index was given would stay."""
+    chunk = await first_chunk(bench, await bench.ingested(prose("fox")))
+
+    async def refuse() -> None:
+        raise EngineRejected("It does not fit.")
+
+    operation = await edit(bench, chunk, NEW)
+    await bench.interposed(engine, "upsert", before=refuse).run(operation.id)
+    assert (await bench.operation(operation.id)).state is OperationState.FAILED
+    assert await text_of(bench, chunk) == chunk.text
+    assert await holds(bench, chunk, chunk.text)
+    async with bench.parts.database.write(bench.scope) as session:
+        await service.retry(session, bench.parts, operation.id)
     await bench.work()
     assert await text_of(bench, chunk) == NEW
     assert await holds(bench, chunk, NEW)
@@ -141,6 +164,23 @@ async def test_a_new_version_while_an_edit_is_written(bench: Bench) -> None:
     assert (await bench.verify()).clean
 
 
+async def test_the_vector_of_an_edit_that_came_to_nothing_is_not_kept(bench: Bench) -> None:
+    """A new version took the place of what was edited, and was edited as well before the first edit was carried out."""
+    document_id = await bench.ingested(prose("fox", 3), external_id="one")
+    operation = await edit(bench, await first_chunk(bench, document_id), NEW)
+
+    async def replace_and_edit() -> None:
+        upload = await bench.upload(prose("hen", 3), external_id="one")
+        assert upload.operation is not None
+        await bench.run(upload.operation.id)
+        await edit(bench, await first_chunk(bench, document_id), NEWER)
+
+    await bench.interposed("vectors", "upsert", after=replace_and_edit).run(operation.id)
+    await bench.work()
+    assert await text_of(bench, await first_chunk(bench, document_id)) == NEWER
+    assert await bench.cached_vectors() == 3
+
+
 async def test_a_document_deleted_while_an_edit_is_written(bench: Bench) -> None:
     document_id = await bench.ingested(prose("fox"))
     operation = await edit(bench, await first_chunk(bench, document_id), NEW)
@@ -154,6 +194,54 @@ async def test_a_document_deleted_while_an_edit_is_written(bench: Bench) -> None
     await bench.work()
     held = await bench.held(document_id)
     assert (held.vectors, held.terms) == (set(), set())
+    assert (await bench.verify()).clean
+
+
+async def delete(bench: Bench, document_id: UUID) -> None:
+    await bench.delete(document_id)
+
+
+async def replace(bench: Bench, _: UUID) -> None:
+    await bench.upload(prose("hen"), external_id="one")
+
+
+@pytest.mark.parametrize("ends", [delete, replace])
+@pytest.mark.parametrize("engine", ["vectors", "texts"])
+async def test_a_late_worker_brings_no_edit_back_to_what_was_purged(bench: Bench, engine: str, ends: Ending) -> None:
+    """It was silent for longer than its lease; the version was purged before it went on with its write."""
+    document_id = await bench.ingested(prose("fox"), external_id="one")
+    operation = await edit(bench, await first_chunk(bench, document_id), NEW)
+
+    async def purge() -> None:
+        await ends(bench, document_id)
+        await bench.lose_lease(operation.id)
+        await bench.work()
+
+    await bench.interposed(engine, "upsert", before=purge).run(operation.id)
+    await bench.work()
+    assert (await bench.held(document_id)).agreed
+    assert (await bench.verify()).clean
+
+
+@pytest.mark.parametrize("ends", [delete, replace])
+async def test_an_edit_that_fails_leaves_nothing_in_what_is_purged_meanwhile(bench: Bench, ends: Ending) -> None:
+    document_id = await bench.ingested(prose("fox"), external_id="one")
+    operation = await edit(bench, await first_chunk(bench, document_id), NEW)
+
+    async def purge() -> None:
+        await ends(bench, document_id)
+        for _ in range(2):  # what is queued, and the purge that a new version asks for
+            for queued in await bench.operations(OperationState.QUEUED):
+                await bench.pass_time(queued.id)
+                await bench.run(queued.id)
+
+    async def refuse() -> None:
+        raise EngineUnavailable("It is down.")
+
+    worker = bench.interposed("texts", "upsert", before=purge).interposed("vectors", "upsert", before=refuse)
+    await worker.run(operation.id)
+    await bench.work()
+    assert (await bench.held(document_id)).agreed
     assert (await bench.verify()).clean
 
 

@@ -2,17 +2,19 @@
 
 import asyncio
 import contextlib
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
 
-from app.core.errors import EngineUnavailable
+from app.core.errors import EngineUnavailable, LeaseLost
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
 from app.documents.service import Upload
-from app.ingestion import pipeline, runner, service
-from app.ingestion.pipeline import STAGES
-from app.models import DocumentStatus, GenerationState, OperationState
+from app.ingestion import passwords, pipeline, runner, service
+from app.ingestion.pipeline import STAGES, Ingestion
+from app.ingestion.repository import Subject
+from app.models import DocumentStatus, Generation, GenerationState, OperationState
 from app.ports.indexes import ChunkSource
 from app.ports.text_index import TermDocument
 from tests.ingestion.bench import Bench, prose
@@ -129,6 +131,27 @@ async def test_of_two_reindexings_at_once_the_newer_facts_stay(bench: Bench) -> 
     assert await bench.found_by(tags_any=("second",)) == (set(), set())
 
 
+async def test_a_late_reindexing_does_not_bring_old_facts_back(bench: Bench) -> None:
+    """It was silent for longer than its lease, and learns that only after its write."""
+    document_id = await bench.ingested(prose("auk"), tags=["first"])
+    await bench.change(document_id, tags=["second"])
+    (slow,) = await bench.operations(OperationState.QUEUED)
+
+    async def overtake() -> None:
+        await bench.lose_lease(slow.id)
+        await bench.change(document_id, tags=["third"])
+        await bench.work()
+
+    async def notice() -> None:
+        raise LeaseLost("As the heartbeat would tell it.")
+
+    await bench.interposed("vectors", "update_source", before=overtake, after=notice).run(slow.id)
+    await bench.work()
+    chunks = (await bench.held(document_id)).chunks
+    assert await bench.found_by(tags_any=("third",)) == (chunks, chunks)
+    assert await bench.found_by(tags_any=("second",)) == (set(), set())
+
+
 async def test_while_a_tenants_document_is_worked_on_the_next_turn_is_anothers(bench: Bench, neighbour: Bench) -> None:
     first, second = await bench.upload(prose("tern", 3)), await bench.upload(prose("skua", 3))
     others: list[Upload] = []
@@ -142,6 +165,13 @@ async def test_while_a_tenants_document_is_worked_on_the_next_turn_is_anothers(b
     assert (await bench.operation(operation_of(second))).state is OperationState.QUEUED
     await bench.run(operation_of(others[0]))  # the other tenant's message, whose work is done: nothing of it is lost
     assert (await bench.operation(operation_of(second))).state is OperationState.SUCCEEDED
+
+
+async def test_an_operation_whose_message_was_lost_does_not_wait_for_all_that_come_after_it(bench: Bench) -> None:
+    older, newer = await bench.upload(prose("petrel", 2)), await bench.upload(prose("grebe", 2))
+    await bench.run(operation_of(newer))
+    assert (await bench.operation(operation_of(older))).state is OperationState.SUCCEEDED
+    assert (await bench.operation(operation_of(newer))).state is OperationState.QUEUED
 
 
 async def test_a_large_document_gives_way_to_another_tenant_and_goes_on_where_it_stopped(
@@ -167,6 +197,26 @@ async def test_a_large_document_gives_way_to_another_tenant_and_goes_on_where_it
     assert (await bench.verify()).clean
 
 
+async def test_a_turn_is_as_long_however_long_it_takes_to_find_what_is_left(
+    bench: Bench, neighbour: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a very large document would embed one batch a turn."""
+    clock = {"now": 0.0}
+    monkeypatch.setattr(pipeline, "time", SimpleNamespace(monotonic=lambda: clock["now"]))
+    large = await bench.upload(prose("gannet", 2 * pipeline.EMBED_BATCH))
+    waiting = await neighbour.upload(prose("fulmar", 3))
+    find = Ingestion._missing_vectors
+
+    async def slowly(ingestion: Ingestion, subject: Subject) -> tuple[int, dict[bytes, str]]:
+        clock["now"] += 2 * pipeline.TURN_SECONDS
+        await neighbour.pass_time(operation_of(waiting))
+        return await find(ingestion, subject)
+
+    monkeypatch.setattr(Ingestion, "_missing_vectors", slowly)
+    await Ingestion(bench.parts, await bench.claim(operation_of(large))).run()
+    assert (await bench.document(large.document.id)).status is DocumentStatus.READY
+
+
 async def test_replaced_meanwhile_the_older_version_never_wins(bench: Bench) -> None:
     older = await bench.upload(prose("heron", 3), external_id="heron")
 
@@ -185,6 +235,17 @@ async def test_replaced_meanwhile_the_older_version_never_wins(bench: Bench) -> 
     assert held.agreed
     assert held.chunks == {chunk_id(document.id, 2, ordinal) for ordinal in range(4)}
     assert (await bench.verify()).clean
+
+
+async def test_the_password_of_a_version_that_was_replaced_unread_is_forgotten(bench: Bench) -> None:
+    older = await bench.upload(prose("egret", 2), external_id="egret")
+    async with bench.parts.database.write(bench.scope) as session:
+        generation = await session.get_one(Generation, (bench.scope.tenant_id, older.document.id, 1))
+        generation.settings = generation.settings | {passwords.SETTING: "sealed"}
+    await bench.ingested(prose("egret", 3), external_id="egret")
+    async with bench.parts.database.read(bench.scope) as session:
+        generation = await session.get_one(Generation, (bench.scope.tenant_id, older.document.id, 1))
+    assert passwords.SETTING not in generation.settings
 
 
 STEPS = [("blobs", "put_file"), ("embedder", "embed_passages"), ("vectors", "upsert"), ("texts", "scan")]

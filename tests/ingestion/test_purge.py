@@ -58,6 +58,26 @@ async def test_a_purge_that_breaks_off_goes_on_and_its_receipt_is_complete(bench
     assert (await bench.verify()).clean
 
 
+async def test_what_two_purges_at_once_remove_is_counted_once(bench: Bench) -> None:
+    """The purge of the version before has not begun when the document is deleted, so each of the two purges all."""
+    document_id = await bench.ingested(prose("jade", 3), external_id="stone")
+    upload = await bench.upload(prose("onyx", 4), external_id="stone")
+    assert upload.operation is not None
+    await bench.run(upload.operation.id)
+    await bench.delete(document_id)
+    first, second = await bench.operations(OperationState.QUEUED)
+
+    async def overtake() -> None:
+        await bench.run(second.id)
+
+    await bench.interposed("blobs", "delete", before=overtake).run(first.id)
+    counts = {"chunks": 7, "vectors": 7, "terms": 7, "blobs": 4}
+    assert (await bench.receipt(document_id)).counts == counts
+    assert (await bench.operation(second.id)).counts == counts
+    assert (await bench.operation(first.id)).counts == {}
+    assert (await bench.verify()).clean
+
+
 async def test_a_deleted_knowledge_base_takes_its_documents_along(bench: Bench) -> None:
     document_ids = [await bench.ingested(prose(name)) for name in ("chalk", "flint")]
     unfinished = await bench.upload(prose("gneiss"))
@@ -73,20 +93,25 @@ async def test_a_deleted_knowledge_base_takes_its_documents_along(bench: Bench) 
 
 
 async def test_a_knowledge_base_deleted_during_an_ingestion_ends_it(bench: Bench) -> None:
-    upload = await bench.upload(prose("schist"))
+    await bench.ingested(prose("shale", 2))
+    upload = await bench.upload(prose("schist", 3))
     assert upload.operation is not None
 
     async def delete() -> None:
         async with bench.parts.database.write(bench.scope) as session:
             await knowledge_bases.delete(session, bench.scope, bench.parts, bench.kb_id)
-        await bench.run(await queued(bench))
+        purges.append(await queued(bench))
+        await bench.run(purges[0])
 
+    purges: list[UUID] = []
     await bench.interposed("vectors", "upsert", before=delete).run(upload.operation.id)
     assert (await bench.operation(upload.operation.id)).state is OperationState.CANCELLED
     await bench.work()
     held = await bench.held(upload.document.id)
     assert (held.chunks, held.vectors, held.terms) == (set(), set(), set())
     assert (await bench.blobs(), await bench.cached_vectors()) == (set(), 0)
+    counts = {"chunks": 5, "vectors": 5, "terms": 5, "blobs": 4}
+    assert (await bench.operation(purges[0])).counts == counts, "before it was postponed and afterwards"
 
 
 async def test_vectors_of_a_text_stay_as_long_as_another_document_has_it(bench: Bench, neighbour: Bench) -> None:

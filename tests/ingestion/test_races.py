@@ -5,11 +5,12 @@ import random
 from uuid import UUID
 
 import pytest
+from sqlalchemy import delete
 
 from app.core.errors import Conflict, NotFound
 from app.documents.service import Upload
-from app.ingestion import service
-from app.models import DocumentStatus, OperationKind, OperationState
+from app.ingestion import repository, service
+from app.models import DocumentStatus, Embedding, OperationKind, OperationState
 from tests.ingestion.bench import Bench, prose
 
 EXPECTED = (Conflict, NotFound)
@@ -81,3 +82,23 @@ async def test_everything_at_once(bench: Bench, seed: int) -> None:
             continue  # cancelled before it was indexed: its chunks wait in Postgres for a retry
         held = await bench.held(document.id, document.active_generation)
         assert held.agreed
+
+
+async def test_workers_that_cache_the_same_texts_in_another_order_do_not_wait_in_a_circle(bench: Bench) -> None:
+    await bench.ingested(prose("eddy", 3))
+    space = bench.parts.embedder.space.name
+    async with bench.parts.database.write(bench.scope) as session:
+        hashes = list(await session.scalars(delete(Embedding).returning(Embedding.text_hash)))
+    (vector,) = await bench.parts.embedder.embed_passages(["eddy"])
+    first, middle, last = sorted(hashes)
+
+    async def cache(*order: bytes) -> None:
+        async with bench.parts.database.write(bench.scope) as session:
+            await repository.add_vectors(session, bench.scope.tenant_id, space, dict.fromkeys(order, vector))
+
+    async with bench.parts.database.write(bench.scope) as session:
+        await repository.add_vectors(session, bench.scope.tenant_id, space, {middle: vector})
+        workers = [asyncio.create_task(cache(*order)) for order in ((first, middle, last), (last, middle, first))]
+        await asyncio.sleep(0.5)  # both have begun, and wait for this transaction
+    await asyncio.gather(*workers)
+    assert await bench.cached_vectors() == 3

@@ -5,7 +5,7 @@ scored by the statistics of those searched. An index per tenant would need a wri
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -48,6 +48,8 @@ class TantivyIndex:
         self._folder = folder / f"{LAYOUT_VERSION}-{analyzer_version}"
         self._queries = Queries(build_schema())
         self._opened: _Opened | None = None
+        self._counted: tuple[Searcher, int] | None = None
+        """Entries of the commit that was searched last."""
 
     async def open(self) -> None:
         """`EngineUnavailable` while another process has the folder open, `EngineRejected` if its files are damaged."""
@@ -61,6 +63,7 @@ class TantivyIndex:
 
     async def close(self) -> None:
         opened, self._opened = self._opened, None
+        self._counted = None
         if opened is not None:
             await asyncio.to_thread(opened.close)
 
@@ -87,8 +90,8 @@ class TantivyIndex:
         matching = self._queries.matching(scope, where)
 
         def read(searcher: Searcher) -> list[Candidate]:
-            scorer = self._scorer(searcher, scope, weighted, where)
-            index = TermStatistics(searcher.num_docs, {term: searcher.doc_freq("terms", term) for term in weighted})
+            index = self._index_statistics(searcher, weighted)
+            scorer = self._scorer(searcher, scope, index, weighted, where)
             best = _best(searcher, self._queries.scored(scorer.boosts(index), matching), limit + MARGIN)
             held = self._terms(searcher, scope, [hit.chunk_id for hit in best])
             return ranked((Candidate(chunk_id, scorer.score(own)) for chunk_id, own in held.items()), limit)
@@ -103,7 +106,7 @@ class TantivyIndex:
             return {}
 
         def read(searcher: Searcher) -> dict[UUID, float]:
-            scorer = self._scorer(searcher, scope, weighted, where)
+            scorer = self._scorer(searcher, scope, self._index_statistics(searcher, weighted), weighted, where)
             held = self._terms(searcher, scope, chunk_ids)
             return {chunk_id: score for chunk_id, own in held.items() if (score := scorer.score(own))}
 
@@ -128,17 +131,31 @@ class TantivyIndex:
             for chunk in await self._read(partial(_indexed_chunks, searcher, addresses)):
                 yield chunk
 
+    def _index_statistics(self, searcher: Searcher, terms: Iterable[str]) -> TermStatistics:
+        """What the engine itself weighs with: deleted entries included, until their segment is merged or empty."""
+        counted = self._counted
+        if counted is None or counted[0] is not searcher:
+            # The binding does not tell how many entries there are with the deleted ones, but each has one tenant.
+            counted = searcher, sum(entries for _, entries in searcher.terms_with_prefix("tenant", ""))
+            self._counted = counted
+        return TermStatistics(counted[1], {term: searcher.doc_freq("terms", term) for term in terms})
+
     def _scorer(
-        self, searcher: Searcher, scope: TenantScope, weighted: Mapping[str, int], where: IndexFilter
+        self,
+        searcher: Searcher,
+        scope: TenantScope,
+        index: TermStatistics,
+        weighted: Mapping[str, int],
+        where: IndexFilter,
     ) -> Scorer:
         among = self._queries.in_knowledge_bases(scope, where)
         lengths = searcher.aggregate(among, {"length": {"stats": {"field": "length"}}})["length"]
         chunks = int(lengths["count"])
-        whole = chunks == searcher.num_docs
+        whole = chunks == index.chunks
         holding = {
             term: held if whole else _count(searcher, self._queries.holding(term, among))
-            for term in weighted
-            if (held := searcher.doc_freq("terms", term))
+            for term, held in index.holding.items()
+            if held
         }
         return Scorer(weighted, TermStatistics(chunks, holding), lengths["avg"] or 1.0)
 
