@@ -1,9 +1,12 @@
-"""What an upload makes of a document that is known, and how much a tenant may store."""
+"""What an upload makes of a document that is known, how much a tenant may store, and an original that is lost."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from app.core.ids import new_id
+from app.core.scope import Role, TenantScope
 from app.ports.parts import Parts
 from tests.conftest import Person, Register, until
 
@@ -75,3 +78,13 @@ async def test_a_new_version_counts_against_the_quota(
     assert (await shelf.send({**TEXT, "text": "It is red."}))["outcome"] == "replaced", "it takes less than before"
     monkeypatch.setattr(parts.settings, "tenant_max_documents", 1)
     assert (await shelf.send({**TEXT, "external_id": "other"}))["code"] == "document_quota"
+
+
+async def test_an_original_that_is_lost(shelf: Shelf, parts: Parts) -> None:
+    document_id = (await shelf.send(TEXT))["document"]["id"]
+    path = f"/v1/documents/{document_id}/content"
+    assert (await shelf.client.get(path)).text == TEXT["text"]
+    tenant_id = UUID((await shelf.client.get("/v1/tenant")).json()["id"])
+    await parts.blobs.delete(TenantScope(tenant_id, new_id(), Role.OWNER), "originals")
+    answer = await shelf.client.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
