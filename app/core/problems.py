@@ -43,7 +43,7 @@ class Problem(BaseModel):
 
 
 def problem_response(request: Request, error: BigGraphError) -> JSONResponse:
-    return _render(request, error.status, error.error_code, error.detail, error.retry_after, error.data)
+    return _render(request, error.status, error.error_code, error.public_detail, error.retry_after, error.data)
 
 
 def _render(
