@@ -166,6 +166,18 @@ async def test_numbers_of_any_size_are_found(shelf: Shelf, stored: float, asked:
     assert (await shelf.retrieve("leave", filter={"metadata": {"n": unlike}})).hits == []
 
 
+async def test_the_largest_filter_makes_no_large_statement(shelf: Shelf, parts: Parts) -> None:
+    """One of thousands of parameters holds up everybody for seconds while it is compiled."""
+    facts = {f"key {number}": number for number in range(64)}
+    wanted = await shelf.document(await shelf.knowledge_base(), LEAVE, metadata=facts)
+    condition: dict[str, Any] = {"metadata": {key: list(range(100)) for key in facts}}
+    with counted_statements(parts) as sent:
+        assert documents(await shelf.retrieve("leave", filter=condition)) == {wanted}
+    assert max(statement.count("$") for statement in sent) < 5 * len(facts)
+    condition["metadata"]["key 63"] = ["63", 64, True]
+    assert (await shelf.retrieve("leave", filter=condition)).hits == []
+
+
 async def test_document_ids_and_external_ids_hold_at_once(shelf: Shelf) -> None:
     kb_id = await shelf.knowledge_base()
     first = await shelf.document(kb_id, LEAVE, external_id="1")
