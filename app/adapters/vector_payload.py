@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
@@ -96,7 +97,7 @@ def metadata_token(key: str, value: str | int | float | bool) -> str:
     A keyword index knows neither floats nor types, and one index over tokens serves any key.
     """
     if isinstance(value, float) and value.is_integer():
-        value = int(value)
+        value = int(Decimal(repr(value)))  # the number as JSON writes it, which Postgres keeps: 1e23, not the nearest
     token = json.dumps([key, value])
     if len(token) <= LONGEST_TOKEN:
         return token

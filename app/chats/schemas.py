@@ -4,14 +4,14 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from app.agent.rendering import Citation
-from app.core.text import StorableText
+from app.core.text import StorableText, storable
 from app.models import AnswerKind, MessageRole, MessageStatus
-from app.retrieval.schemas import Label, Query
+from app.retrieval.schemas import Query
 
-Title = Annotated[Label, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(storable)]
 KnowledgeBaseIds = Annotated[list[UUID], Field(max_length=50, description="Empty: all that you may read.")]
 
 

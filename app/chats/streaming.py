@@ -7,11 +7,14 @@ from contextlib import aclosing
 from typing import Any
 
 import anyio
+import structlog
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from app.agent import events
 from app.agent.events import Event
 from app.core.errors import BigGraphError
+
+log = structlog.get_logger()
 
 HEARTBEAT_SECONDS = 15
 STORING_SECONDS = 20
@@ -46,7 +49,8 @@ async def _with_end(run: AsyncGenerator[Event], done: Done) -> AsyncGenerator[Ev
         last = await done()
     except BigGraphError as error:
         # The answer's status line has been sent, so the problem comes as an event.
-        yield events.error(error.error_code, error.detail)
+        log.warning("answer_failed", code=error.error_code, detail=error.detail)
+        yield events.error(error.error_code, error.public_detail)
         last = {"status": "failed"}
     yield Event(type="done", data=last)
 

@@ -7,8 +7,9 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from app.chunking.sizes import ChunkSizes
+from app.core.text import StorableText
 
-Separator = Annotated[str, StringConstraints(min_length=1, max_length=32)]
+Separator = Annotated[StorableText, StringConstraints(min_length=1, max_length=32)]
 
 
 class _Options(BaseModel):

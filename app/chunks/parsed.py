@@ -32,6 +32,8 @@ ParsedForm = Mapping[str, Any]
 """A `ParsedDocument` as JSON. Ingestion wrote it, and validated it before."""
 Result = TypeVar("Result")
 MOST_HEADINGS = 5_000
+MOST_CELLS = 200_000
+"""Of one answer: writing it down holds up everybody. A thousand rows of thousands of columns would for seconds."""
 
 
 class ParsedForms:
@@ -44,9 +46,15 @@ class ParsedForms:
     async def table_rows(
         self, scope: TenantScope, document: Document, number: int, after: int, limit: int
     ) -> "TableRows":
-        """At most `limit` rows of a table, of which the first `after` are left out. Raises `NotFound`."""
+        """At most `limit` rows of a table, of which the first `after` are left out; of a wide one fewer.
+
+        Raises `NotFound`.
+        """
         found, stored = await self.read(scope, document, lambda form: _rows(form, number, after, limit))
-        if stored is not None:
+        limit = min(limit, max(1, MOST_CELLS // max(1, len(found.table.columns))))
+        if stored is None:
+            del found.rows[limit:]
+        else:
             first = found.table.header_rows + after
             found.rows.extend([row async for row in self._stored(scope, document, stored, first, limit)])
         return found

@@ -115,7 +115,10 @@ async def get_table(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     format_: Annotated[Literal["json", "markdown"], Query(alias="format")] = "json",
 ) -> TableRowsOut | Response:
-    """Rows of a table as cells. As Markdown the header is repeated on each page, and `x-next-cursor` names the next."""
+    """Rows of a table as cells, of a wide one fewer than `limit`.
+
+    As Markdown the header is repeated on each page, and `x-next-cursor` names the next.
+    """
     async with parts.database.read(scope) as session:
         document = await documents.get(session, document_id)
     found = await workshop.parsed.table_rows(scope, document, number, after, limit)

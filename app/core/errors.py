@@ -24,6 +24,11 @@ class BigGraphError(Exception):
         self.retry_after = retry_after
         self.data = data
 
+    @property
+    def public_detail(self) -> str:
+        """What callers and tenants are told."""
+        return self.detail
+
 
 class InvalidInput(BigGraphError):
     """The request is understood and can't be accepted as it is."""
@@ -105,16 +110,30 @@ class OutOfSpace(Unavailable):
 
 
 class EngineUnavailable(Unavailable):
-    """An engine behind a port (index, blob store, model) failed or was late; the call may be retried."""
+    """An engine behind a port (index, blob store, model) failed or was late; the call may be retried.
+
+    `detail` may name addresses, folders, settings and what a server said: it is for the operator's log.
+    """
 
     code = "engine_unavailable"
 
+    @property
+    def public_detail(self) -> str:
+        return "A part of the platform does not answer at the moment. Try again later; the operator's log says why."
+
 
 class EngineRejected(BigGraphError):
-    """An engine behind a port refused the request itself; retrying the same call can't succeed."""
+    """An engine behind a port refused the request itself; retrying the same call can't succeed.
+
+    `detail` is for the operator's log, as that of `EngineUnavailable`.
+    """
 
     code = "engine_rejected"
     status = 502
+
+    @property
+    def public_detail(self) -> str:
+        return "A part of the platform refused this, and would again. Ask the operator, whose log says why."
 
 
 class ParseFailed(BigGraphError):

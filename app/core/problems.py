@@ -43,7 +43,7 @@ class Problem(BaseModel):
 
 
 def problem_response(request: Request, error: BigGraphError) -> JSONResponse:
-    return _render(request, error.status, error.error_code, error.detail, error.retry_after, error.data)
+    return _render(request, error.status, error.error_code, error.public_detail, error.retry_after, error.data)
 
 
 def _render(
@@ -97,9 +97,11 @@ def _advice(item: Mapping[str, Any]) -> str:
     if where not in PLACES:
         where, path = "body", [where, *path]
     kind, message = item["type"], str(item["msg"]).removeprefix("Value error, ").rstrip(".")
-    if kind == "json_invalid":
-        return f"The body is no valid JSON: {item['ctx']['error']}."
+    if kind == "json_invalid" and path and path[0].isdecimal():  # where in the text it breaks, which is no field
+        path = []
     field = f"`{'.'.join(path)}` in the {where}" if path else f"The {where}"
+    if kind == "json_invalid":
+        return f"{field} is no valid JSON: {item['ctx']['error']}."
     if kind == "missing":
         return f"{field} is missing."
     if kind == "extra_forbidden":

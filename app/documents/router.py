@@ -1,6 +1,7 @@
 """`/v1/knowledge-bases/{kb_id}/documents` and `/v1/documents`."""
 
 import re
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID
@@ -149,13 +150,12 @@ async def get_deletion_receipt(document_id: UUID, _scope: Viewer, session: Readi
 
 
 @router.get("/v1/documents/{document_id}/content", response_class=StreamingResponse)
-async def get_document_content(
-    document_id: UUID, scope: Viewer, session: Reading, parts: PartsDep
-) -> StreamingResponse:
+async def get_document_content(document_id: UUID, scope: Viewer, parts: PartsDep) -> StreamingResponse:
     """The original file of the newest upload, as it was sent."""
-    generation = await service.original(session, document_id)
+    async with parts.database.read(scope) as session:
+        generation = await service.original(session, document_id)
     return StreamingResponse(
-        parts.blobs.get(scope, generation.blob_key),
+        await _begun(parts.blobs.get(scope, generation.blob_key)),
         media_type=generation.media_type or "application/octet-stream",
         headers={
             "content-disposition": f"attachment; filename*=UTF-8''{quote(generation.file_name, safe='')}",
@@ -166,6 +166,18 @@ async def get_document_content(
             "etag": f'"{generation.sha256}"',
         },
     )
+
+
+async def _begun(content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The same content, with its first piece at hand: what can't be read is said before an answer has begun."""
+    first = await anext(content, b"")
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield first
+        async for piece in content:
+            yield piece
+
+    return pieces()
 
 
 @router.get("/v1/documents/{document_id}/chunks")

@@ -41,7 +41,7 @@ def _clean_name(value: str) -> str:
 
 
 Metadata = Annotated[dict[str, Scalar], AfterValidator(_clean_metadata)]
-Tag = Annotated[StorableText, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100), AfterValidator(storable)]
 Tags = Annotated[list[Tag], Field(max_length=64), AfterValidator(lambda tags: list(dict.fromkeys(tags)))]
 DocumentName = Annotated[str, AfterValidator(_clean_name)]
 ExternalId = Annotated[StorableText, StringConstraints(min_length=1, max_length=255)]

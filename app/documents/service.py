@@ -64,7 +64,7 @@ class UploadRequest:
 
     def fingerprint(self, secret: bytes) -> str:
         """Of all that is asked. The password goes in under the platform's secret: nobody can try passwords on it."""
-        asked: list[object] = [str(self.knowledge_base_id), self.name, self.file.sha256, self.file_name]
+        asked: list[object] = [str(self.knowledge_base_id), self.name, self.title, self.file.sha256, self.file_name]
         asked += [self.facts.external_id, self.facts.metadata, self.facts.tags]
         if self.password is not None:
             asked.append(hmac.new(secret, self.password.get_secret_value().encode(), hashlib.sha256).hexdigest())
@@ -139,22 +139,31 @@ class _Recording:
         external_id, sha256 = self.request.facts.external_id, self.request.file.sha256
         await repository.lock_upload(self.session, kb.id, external_id or sha256)
         known = await repository.find_same(self.session, kb.id, external_id=external_id, sha256=sha256)
-        if known is None:
-            await self._check_quota()
-            return self._create(kb)
-        if known.sha256 == sha256 and known.status is not DocumentStatus.FAILED:
+        if known is not None and await self._is_unchanged(known):
             return await self._keep(known)
-        return await self._replace(kb, known)
+        await self._check_quota(known)
+        return self._create(kb) if known is None else await self._replace(kb, known)
 
-    async def _check_quota(self) -> None:
-        settings, size = self.parts.settings, self.request.file.size_bytes
+    async def _is_unchanged(self, known: Document) -> bool:
+        """Whether ingesting the request would make of the document what is there, or on its way, already."""
+        if known.sha256 != self.request.file.sha256 or known.status is DocumentStatus.FAILED:
+            return False
+        if self.request.title is None:  # a file says in itself what it is called
+            return True
+        newest = await repository.newest_generation(self.session, known)
+        asked = (self.request.title, self.request.file.media_type)  # both are part of what is searched
+        return newest is not None and (newest.title, newest.media_type) == asked
+
+    async def _check_quota(self, replaced: Document | None) -> None:
+        settings = self.parts.settings
         documents, stored = await repository.usage(self.session)
-        if documents >= settings.tenant_max_documents:
+        if replaced is None and documents >= settings.tenant_max_documents:
             raise TooManyRequests(
                 f"Your tenant has {documents} documents and may have no more. Delete some first.",
                 code="document_quota",
             )
-        if stored + size > settings.tenant_max_bytes:
+        more = self.request.file.size_bytes - (replaced.size_bytes if replaced else 0)
+        if more > 0 and stored + more > settings.tenant_max_bytes:
             raise TooManyRequests(
                 f"Your tenant stores {stored} of {settings.tenant_max_bytes} bytes; “{self.request.name}” does not "
                 "fit. Delete some documents first.",

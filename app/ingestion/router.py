@@ -54,7 +54,7 @@ async def follow_operation(
                 number += 1
                 yield ServerSentEvent(state.model_dump_json(), event="operation", id=str(number))
         except BigGraphError as error:  # the status line has been sent, so the problem comes as an event
-            yield ServerSentEvent(json.dumps({"code": error.error_code, "detail": error.detail}), event="error")
+            yield ServerSentEvent(json.dumps({"code": error.error_code, "detail": error.public_detail}), event="error")
 
     return EventSourceResponse(events(), ping=15)
 

@@ -63,12 +63,8 @@ class OperationRunner:
             operation_id=str(lease.operation_id), kind=lease.kind.value, attempt=lease.attempt
         ):
             if lease.exhausted:
-                await self._failed(
-                    lease,
-                    WORKER_LOST,
-                    "The worker was lost each time this was tried. It may need more memory than there is.",
-                    may_retry=False,
-                )
+                lost = "The worker was lost each time this was tried. It may need more memory than there is."
+                await self._failed(lease, BigGraphError(lost, code=WORKER_LOST), may_retry=False)
                 return
             await self._carry_out(lease)
 
@@ -99,22 +95,16 @@ class OperationRunner:
             log.warning("operation_taken_over", detail=error.detail)
             await self._tidy(lease)
         except (ParseFailed, Cancelled, EngineRejected) as error:
-            await self._failed(lease, error.error_code, error.detail, may_retry=False)
+            await self._failed(lease, error, may_retry=False)
         except BigGraphError as error:
-            await self._failed(lease, error.error_code, error.detail, may_retry=isinstance(error, Unavailable))
+            await self._failed(lease, error, may_retry=isinstance(error, Unavailable))
         except (OSError, MemoryError) as error:
             log.error("operation_out_of_resources", exc_info=error)
-            await self._failed(
-                lease,
-                "out_of_resources",
-                "The machine ran out of disk space, memory or files. It is tried again; then free some and retry.",
-                may_retry=True,
-            )
+            scarce = "The machine ran out of disk space, memory or files. It is tried again; then free some and retry."
+            await self._failed(lease, BigGraphError(scarce, code="out_of_resources"), may_retry=True)
         except Exception as error:
             log.error("operation_crashed", exc_info=error)
-            await self._failed(
-                lease, "internal_error", "Something broke on our side; the log names it.", may_retry=True
-            )
+            await self._failed(lease, BigGraphError("Something broke on our side; the log names it."), may_retry=True)
         else:
             log.info("operation_succeeded")
 
@@ -140,15 +130,16 @@ class OperationRunner:
             with contextlib.suppress(Unavailable):
                 await self._parts.ledger.heartbeat(lease)
 
-    async def _failed(self, lease: Lease, code: str, detail: str, *, may_retry: bool) -> None:
+    async def _failed(self, lease: Lease, error: BigGraphError, *, may_retry: bool) -> None:
+        code, told = error.error_code, error.public_detail
         async with self._parts.database.write(lease.scope) as session:
             if lease.document_id is not None:
                 await repository.lock_document(session, lease.document_id)
-            state = await self._parts.ledger.fail(session, lease, code=code, detail=detail, may_retry=may_retry)
+            state = await self._parts.ledger.fail(session, lease, code=code, detail=told, may_retry=may_retry)
             ended = state in (OperationState.FAILED, OperationState.CANCELLED)
             if ended and lease.kind is OperationKind.INGEST and lease.document_id is not None:
-                await repository.set_failed(session, lease.document_id, lease.generation, code, detail)
-        log.warning("operation_attempt_failed", code=code, state=state, detail=detail)
+                await repository.set_failed(session, lease.document_id, lease.generation, code, told)
+        log.warning("operation_attempt_failed", code=code, state=state, detail=error.detail)
         if state is None:
             await self._tidy(lease)
 

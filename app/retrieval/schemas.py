@@ -36,10 +36,9 @@ Query = Annotated[
     str, Field(min_length=1, max_length=MOST_QUERY_CHARACTERS), AfterValidator(storable), AfterValidator(_not_blank)
 ]
 Label = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(storable)]
-Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 Content = Annotated[str, Field(max_length=16_384), AfterValidator(storable)]
-MetadataValue = bool | Whole | Real | Content
+MetadataValue = bool | int | Real | Content
 MetadataChoice = MetadataValue | Annotated[list[MetadataValue], Field(min_length=1, max_length=100)]
 Moment = Annotated[AwareDatetime, Field(ge=EARLIEST, le=LATEST)]
 

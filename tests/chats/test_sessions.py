@@ -52,7 +52,7 @@ async def test_the_first_question_is_the_title_until_it_is_renamed(owner: Person
     assert (await owner.client.patch(url, json={"title": " Leave "})).json()["title"] == "Leave"
     await say(owner, session_id)
     assert (await owner.client.get(url)).json()["title"] == "Leave"
-    for bad in ({"title": ""}, {"title": "a\0"}, {"user_id": str(new_id())}):
+    for bad in ({"title": ""}, {"title": " "}, {"title": "a\0"}, {"user_id": str(new_id())}):
         assert (await owner.client.patch(url, json=bad)).status_code == 422
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.chunks import parsed
 from tests.chunks.shelf import Shelf
 from tests.conftest import Person, Register
 
@@ -45,6 +46,16 @@ async def test_tables_can_be_listed_and_read_row_by_row(shelf: Shelf) -> None:
         rows += page["items"]
         cursor = page["next_cursor"]
     assert rows == [[f"X{number}", str(number * 10), str(number % 3)] for number in range(90)]
+
+
+async def test_a_wide_table_has_few_rows_a_page(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"/v1/documents/{await shelf.upload('prices.csv', SHEET.encode())}/tables/1"
+    monkeypatch.setattr(parsed, "MOST_CELLS", 31)
+    page = await shelf.get(path, cursor=5, limit=1000)
+    assert ([row[0] for row in page["items"]], page["next_cursor"]) == ([f"X{number}" for number in range(5, 15)], "15")
+    monkeypatch.setattr(parsed, "MOST_CELLS", 1)
+    page = await shelf.get(path, limit=1000)
+    assert (len(page["items"]), page["next_cursor"]) == (1, "1")
 
 
 async def test_a_table_as_markdown(shelf: Shelf) -> None:

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from app.chunks import parsed
 from app.ingestion import pipeline
 from app.parsing.limits import ParseLimits
 from tests.chunks.shelf import Shelf
@@ -21,7 +22,7 @@ async def shelf(register: Register, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     return await Shelf.of(await register())
 
 
-async def test_its_cells_are_read_a_page_at_a_time(shelf: Shelf) -> None:
+async def test_its_cells_are_read_a_page_at_a_time(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     document_id = await shelf.upload("large.csv", SHEET.encode())
     path = f"/v1/documents/{document_id}/tables"
     (table,) = (await shelf.get(path))["items"]
@@ -36,6 +37,11 @@ async def test_its_cells_are_read_a_page_at_a_time(shelf: Shelf) -> None:
         [[f"N{ROWS - 2}", "Oslo", str(ROWS - 2)], [f"N{ROWS - 1}", "Rom", str(ROWS - 1)]], None,
     )  # fmt: skip
     assert (await shelf.get(f"{path}/1", cursor=ROWS, limit=20))["items"] == []
+    monkeypatch.setattr(parsed, "MOST_CELLS", 15)
+    narrowed = await shelf.get(f"{path}/1", cursor=9_997, limit=20)
+    assert ([row[0] for row in narrowed["items"]], narrowed["next_cursor"]) == (
+        [f"N{number}" for number in range(9_997, 10_002)], "10002",
+    )  # fmt: skip
 
 
 async def test_it_is_found_by_its_summary_and_its_first_rows_and_says_so(shelf: Shelf) -> None:

@@ -329,6 +329,7 @@ async def test_filters_do_not_change_scores(index: TextIndex, scope: TenantScope
         (1, (1, 1.0), ("1", True, 2, 1.5)),
         (1.5, (1.5,), (1, "1.5")),
         (2**60 + 1, (2**60 + 1,), (2**60, float(2**60))),
+        (10**23, (10**23, 1e23), (int(1e23), 10**23 + 1)),
         (True, (True,), (1, "true", False)),
         ("1", ("1",), (1, 1.0, '"1"')),
         ("a=b\n\x00*?~\\", ("a=b\n\x00*?~\\",), ("a=b",)),
@@ -336,7 +337,7 @@ async def test_filters_do_not_change_scores(index: TextIndex, scope: TenantScope
         ("\ud800", ("\ud800",), ("?",)),
         ("", ("",), (" ", 0, False)),
     ],
-    ids=["integer", "float", "large", "boolean", "text", "hostile", "long", "surrogate", "empty"],
+    ids=["integer", "float", "large", "beyond floats", "boolean", "text", "hostile", "long", "surrogate", "empty"],
 )
 async def test_metadata_is_equal_as_json_is(
     index: TextIndex,

@@ -47,6 +47,9 @@ async def test_fields_of_an_upload_are_of_the_body(owner: Person) -> None:
     assert named.json()["detail"].startswith("`name` in the body: a document's name holds no path: leave out")
     broken = await owner.client.post(documents, content=b"{", headers={"content-type": "application/json"})
     assert broken.json()["detail"].startswith("The body is no valid JSON: ")
+    preview = f"/v1/knowledge-bases/{kb['id']}/chunks:preview"
+    settings = await owner.client.post(preview, files={"file": ("a.txt", b"text")}, data={"settings": "{"})
+    assert settings.json()["detail"].startswith("`settings` in the body is no valid JSON: ")
 
 
 async def test_an_unknown_knowledge_base_says_how_to_list_them(owner: Person) -> None:

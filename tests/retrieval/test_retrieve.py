@@ -149,6 +149,35 @@ async def test_filters_hold_in_every_mode(shelf: Shelf, mode: str, condition: di
     assert len(documents(await shelf.retrieve("paid leave", mode=mode))) == 3
 
 
+@pytest.mark.parametrize(
+    ("stored", "asked", "unlike"),
+    [
+        (1e23, 1e23, 1e22),
+        (10**23, 1e23, 10**23 + 1),
+        (1e23, 10**23, int(1e23)),
+        (2**64 + 1, 2**64 + 1, 2**64),
+        (-(10**400), -(10**400), 10**400),
+        (1e308, 1e308, 1e307),
+    ],
+)
+async def test_numbers_of_any_size_are_found(shelf: Shelf, stored: float, asked: float, unlike: float) -> None:
+    wanted = await shelf.document(await shelf.knowledge_base(), LEAVE, metadata={"n": stored})
+    assert documents(await shelf.retrieve("leave", filter={"metadata": {"n": asked}})) == {wanted}
+    assert (await shelf.retrieve("leave", filter={"metadata": {"n": unlike}})).hits == []
+
+
+async def test_the_largest_filter_makes_no_large_statement(shelf: Shelf, parts: Parts) -> None:
+    """One of thousands of parameters holds up everybody for seconds while it is compiled."""
+    facts = {f"key {number}": number for number in range(64)}
+    wanted = await shelf.document(await shelf.knowledge_base(), LEAVE, metadata=facts)
+    condition: dict[str, Any] = {"metadata": {key: list(range(100)) for key in facts}}
+    with counted_statements(parts) as sent:
+        assert documents(await shelf.retrieve("leave", filter=condition)) == {wanted}
+    assert max(statement.count("$") for statement in sent) < 5 * len(facts)
+    condition["metadata"]["key 63"] = ["63", 64, True]
+    assert (await shelf.retrieve("leave", filter=condition)).hits == []
+
+
 async def test_document_ids_and_external_ids_hold_at_once(shelf: Shelf) -> None:
     kb_id = await shelf.knowledge_base()
     first = await shelf.document(kb_id, LEAVE, external_id="1")

@@ -1,0 +1,90 @@
+"""What an upload makes of a document that is known, how much a tenant may store, and an original that is lost."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from app.core.ids import new_id
+from app.core.scope import Role, TenantScope
+from app.ports.parts import Parts
+from tests.conftest import Person, Register, until
+
+TEXT = {"text": "# Notes\n\nThe lamp shines far.", "title": "Zebra", "name": "Notes", "external_id": "notes"}
+
+
+class Shelf:
+    """A knowledge base of somebody, who sends texts to it."""
+
+    def __init__(self, person: Person, kb_id: str) -> None:
+        self.client = person.client
+        self.path = f"/v1/knowledge-bases/{kb_id}/documents"
+
+    async def send(self, body: dict[str, Any], **headers: str) -> dict[str, Any]:
+        answer = await self.client.post(self.path, json=body, headers=headers)
+        sent: dict[str, Any] = answer.json()
+        if answer.status_code == 202:
+
+            async def ended() -> bool:
+                operation = (await self.client.get(f"/v1/operations/{sent['operation']['id']}")).json()
+                return operation["finished_at"] is not None
+
+            await until(ended)
+        return sent
+
+    async def found(self, word: str) -> int:
+        answer = await self.client.post("/v1/retrieve", json={"query": word, "mode": "bm25"})
+        return len(answer.json()["hits"])
+
+
+@pytest.fixture
+async def shelf(register: Register) -> Shelf:
+    person = await register()
+    return Shelf(person, (await person.client.post("/v1/knowledge-bases", json={"name": "Shelf"})).json()["id"])
+
+
+async def test_a_text_of_another_title_is_found_by_it(shelf: Shelf) -> None:
+    await shelf.send(TEXT)
+    assert (await shelf.send(TEXT))["outcome"] == "unchanged"
+    assert (await shelf.send({**TEXT, "title": "Giraffe"}))["outcome"] == "replaced"
+    assert (await shelf.found("giraffe"), await shelf.found("zebra")) == (1, 0)
+
+
+async def test_a_text_of_another_format_is_read_anew(shelf: Shelf) -> None:
+    await shelf.send(TEXT)
+    sent = await shelf.send({**TEXT, "format": "markdown"})
+    assert sent["outcome"] == "replaced"
+    chunks = (await shelf.client.get(f"/v1/documents/{sent['document']['id']}/chunks")).json()["items"]
+    assert [chunk["heading_path"] for chunk in chunks] == [["Notes"]]
+    assert (await shelf.send({**TEXT, "format": "markdown"}))["outcome"] == "unchanged"
+
+
+async def test_an_idempotency_key_of_another_title(shelf: Shelf) -> None:
+    key = {"idempotency-key": "once"}
+    await shelf.send(TEXT, **key)
+    assert (await shelf.send({**TEXT, "title": "Giraffe"}, **key))["code"] == "idempotency_key_reused"
+
+
+async def test_a_new_version_counts_against_the_quota(
+    shelf: Shelf, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await shelf.send(TEXT)
+    monkeypatch.setattr(parts.settings, "tenant_max_bytes", 100)
+    long = {**TEXT, "text": "The lamp shines far. " * 5}
+    assert (await shelf.send(long))["code"] == "storage_quota"
+    assert (await shelf.send({**long, "external_id": "other"}))["code"] == "storage_quota"
+    assert (await shelf.send({**TEXT, "text": "The lamp is red, and shines far."}))["outcome"] == "replaced"
+    monkeypatch.setattr(parts.settings, "tenant_max_bytes", 10)
+    assert (await shelf.send({**TEXT, "text": "It is red."}))["outcome"] == "replaced", "it takes less than before"
+    monkeypatch.setattr(parts.settings, "tenant_max_documents", 1)
+    assert (await shelf.send({**TEXT, "external_id": "other"}))["code"] == "document_quota"
+
+
+async def test_an_original_that_is_lost(shelf: Shelf, parts: Parts) -> None:
+    document_id = (await shelf.send(TEXT))["document"]["id"]
+    path = f"/v1/documents/{document_id}/content"
+    assert (await shelf.client.get(path)).text == TEXT["text"]
+    tenant_id = UUID((await shelf.client.get("/v1/tenant")).json()["id"])
+    await parts.blobs.delete(TenantScope(tenant_id, new_id(), Role.OWNER), "originals")
+    answer = await shelf.client.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
