@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from app.chunking.sizes import ChunkSizes
-from app.core.text import StorableText
+from app.core.text import storable
 
-Separator = Annotated[StorableText, StringConstraints(min_length=1, max_length=32)]
+Separator = Annotated[str, StringConstraints(min_length=1, max_length=32), AfterValidator(storable)]
 
 
 class _Options(BaseModel):

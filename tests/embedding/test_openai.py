@@ -132,10 +132,14 @@ async def test_a_wrong_answer_is_refused(
         await embedder.embed_passages(["a", "b"])
 
 
-async def test_one_failing_batch_ends_the_call(peer: OpenAIPeer, embedder: OpenAIEmbedder) -> None:
+async def test_one_failing_batch_ends_the_call(
+    peer: OpenAIPeer, embedder: OpenAIEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedder, "_limit", asyncio.Semaphore(1))  # so that none is on its way when the first fails
     peer.fail("embeddings", Fault(status=400))
     with pytest.raises(EngineRejected):
         await embedder.embed_passages([f"text {number}" for number in range(200)])
+    await asyncio.sleep(0.1)
     assert len(inputs(peer)) < 7
 
 
