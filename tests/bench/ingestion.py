@@ -1,9 +1,9 @@
 """How fast documents become searchable, as a ratio to what the embedder alone could do with the same chunks.
 
-    python -m tests.bench.ingestion [--documents 8] [--words 12000] [--file PATH ...]
+    python -m tests.bench.ingestion [--documents 8] [--words 12000] [--file PATH ...] [--pdf auto]
 
 Ingestion and the baseline take turns in one process; a ratio of 1 would mean that everything else is free. With
-`--file` these files are uploaded (text PDFs, say) instead of made texts, and parsed as by default.
+`--file` these files are uploaded (text PDFs, say) instead of made texts, and pages are read as `--pdf` says.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from app.core.settings import Settings
 from app.main import create_app
 from app.parsing.document import Element, ElementKind, ParsedDocument
 from app.parsing.parse import parse_document
+from app.parsing.settings import ParsingSettings
 from app.parsing.source import Source
 from app.ports.parts import Parts
 from app.ports.vector_index import Vectors
@@ -41,10 +42,10 @@ def text(words: int, random_: random.Random) -> str:
     return "\n\n".join(paragraphs)
 
 
-def parsed(content: str | Path) -> ParsedDocument:
+def parsed(content: str | Path, settings: ParsingSettings) -> ParsedDocument:
     """A made text, or a file, as its parser gives it."""
     if isinstance(content, Path):
-        return parse_document(Source(content, content.name, media_type=""))
+        return parse_document(Source(content, content.name, media_type="", settings=settings))
     elements = [Element(kind=ElementKind.PARAGRAPH, text=paragraph) for paragraph in content.split("\n\n")]
     position, placed = 0, []
     for element in elements:
@@ -63,9 +64,9 @@ def _never(_texts: Sequence[str]) -> Vectors:
     raise AssertionError("the default strategy embeds nothing")
 
 
-async def embed_alone(parts: Parts, contents: Sequence[str | Path]) -> tuple[int, float]:
+async def embed_alone(parts: Parts, contents: Sequence[str | Path], settings: ParsingSettings) -> tuple[int, float]:
     """Chunks, and seconds that the embedder takes for them."""
-    texts = [chunk_text for content in contents for chunk_text in chunk_texts(parsed(content), parts)]
+    texts = [chunk_text for content in contents for chunk_text in chunk_texts(parsed(content, settings), parts)]
     began = time.perf_counter()
     await parts.embedder.embed_passages(texts)
     return len(texts), time.perf_counter() - began
@@ -78,9 +79,10 @@ async def log_in(http: httpx.AsyncClient, number: int) -> None:
     http.headers["authorization"] = f"Bearer {tokens['access_token']}"
 
 
-async def ingest(http: httpx.AsyncClient, contents: Sequence[str | Path]) -> float:
+async def ingest(http: httpx.AsyncClient, contents: Sequence[str | Path], settings: ParsingSettings) -> float:
     """Seconds from the first upload until all documents are ready."""
-    kb = (await http.post("/v1/knowledge-bases", json={"name": f"bench {time.monotonic_ns()}"})).json()["id"]
+    body = {"name": f"bench {time.monotonic_ns()}", "settings": {"parsing": settings.model_dump(mode="json")}}
+    kb = (await http.post("/v1/knowledge-bases", json=body)).json()["id"]
     began = time.perf_counter()
     for content in contents:
         url = f"/v1/knowledge-bases/{kb}/documents"
@@ -95,7 +97,7 @@ async def ingest(http: httpx.AsyncClient, contents: Sequence[str | Path]) -> flo
     return time.perf_counter() - began
 
 
-async def main(documents: int, words: int, rounds: int, files: Sequence[Path]) -> None:
+async def main(documents: int, words: int, rounds: int, files: Sequence[Path], settings: ParsingSettings) -> None:
     random_ = random.Random(7)
     with tempfile.TemporaryDirectory(prefix="bg-") as folder:
         app = create_app(Settings(_env_file=None, data_dir=Path(folder), log_level="WARNING"))
@@ -106,8 +108,8 @@ async def main(documents: int, words: int, rounds: int, files: Sequence[Path]) -
                 for number in range(1, rounds + 1):
                     await log_in(http, number)
                     contents: Sequence[str | Path] = files or [text(words, random_) for _ in range(documents)]
-                    count, alone = await embed_alone(app.state.parts, contents)
-                    whole = await ingest(http, contents)
+                    count, alone = await embed_alone(app.state.parts, contents, settings)
+                    whole = await ingest(http, contents, settings)
                     ratios.append(alone / whole)
                     print(
                         f"round {number}: {len(contents)} documents, {count} chunks: embedder alone "
@@ -123,5 +125,14 @@ if __name__ == "__main__":
     parser.add_argument("--words", type=int, default=12_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--file", action="append", type=Path, default=[])
+    parser.add_argument("--pdf", default="auto", help="how pages are read: auto, fast, layout or ocr")
     given = parser.parse_args()
-    asyncio.run(main(given.documents, given.words, given.rounds, [path.resolve() for path in given.file]))
+    asyncio.run(
+        main(
+            given.documents,
+            given.words,
+            given.rounds,
+            [path.resolve() for path in given.file],
+            ParsingSettings(pdf=given.pdf),
+        )
+    )
