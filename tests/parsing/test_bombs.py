@@ -37,7 +37,7 @@ class Bomb:
     name: str
     content: Callable[[], bytes]
     expected: str
-    """A reason code, or nothing where it is read."""
+    """A reason code, or nothing where it is read; parted by bars where the speed of the machine decides."""
     mebibytes: int = 100
     """The most memory that may be resident in the parser, 60 of which it has before it begins."""
     limits: ParseLimits = PATIENT
@@ -92,7 +92,7 @@ BOMBS = [
     Bomb("nested forms.pdf", lambda: bombs.nested_forms(levels=12, times=10), "timed_out", 900, HASTY),
     Bomb("a page 100,000 times.pdf", lambda: bombs.pdf_of_pages(100_000, shared=True), "damaged", 150),
     Bomb("100,000 pages.pdf", lambda: bombs.pdf_of_pages(100_000, shared=False), "too_complex", 150),
-    Bomb("blanks.pdf", lambda: bombs.pdf_of_zeros(256), "timed_out", 150, HASTY),
+    Bomb("blanks.pdf", lambda: bombs.pdf_of_zeros(256), "timed_out|no_text", 150, HASTY),  # fast machines read it
     Bomb("20,000 x 20,000.png", lambda: bombs.png(20_000), "too_complex"),
     Bomb("20,000 x 20,000.pdf", lambda: bombs.pdf_with_picture(20_000), "no_text_layer", 900),
     Bomb("a million columns.csv", lambda: (b"a," * 1_000_000 + b"b\n") * 2, "too_complex", 200),
@@ -119,7 +119,7 @@ async def test_bombs_are_held(bomb: Bomb, tmp_path: Path, scratch: Path) -> None
         ended = READ
     except ParseFailed as failed:
         ended = failed.error_code
-    assert ended == bomb.expected
+    assert ended in bomb.expected.split("|")
     assert usage[0].peak_memory_kib < bomb.mebibytes * 1024
     assert names_in(scratch) == []
     assert (await parse_file(write(tmp_path, "next"), file_name="a.txt")).text == "next"
