@@ -15,8 +15,7 @@ _WITH_DRAWINGS = pymupdf.TEXT_COLLECT_VECTORS | pymupdf.TEXT_LAZY_VECTORS
 _DRAWING = 3  # the type of such a block
 _BOLD, _MONO = pymupdf.TEXT_FONT_BOLD, pymupdf.TEXT_FONT_MONOSPACED
 _SUPERSCRIPT = pymupdf.TEXT_FONT_SUPERSCRIPT
-_text, _box, _text_and_box = itemgetter("text"), itemgetter("bbox"), itemgetter("text", "bbox")
-_type = itemgetter("font", "flags", "size")
+_text, _box, _type = itemgetter("text"), itemgetter("bbox"), itemgetter("font", "flags", "size")
 _drawing = itemgetter("bbox", "stroked", "isrect")
 _line_of_word = itemgetter(5, 6)
 _SAME_PLACE = 0.15  # of the height of a line, which is some 1.4 times the size of its type
@@ -87,19 +86,11 @@ class _Seen:
 def _line(spans: list[dict[str, Any]]) -> Line | None:
     """Size and style are those of most of its characters; its box is around what shows, since blank spans may reach
     across a gutter. None where nothing shows."""
-    if len(spans) == 1:  # most lines
-        text, box = _text_and_box(spans[0])
-        style = _style(*_type(spans[0]))
-        return (
-            None
-            if not text or text.isspace()
-            else Line(text, box, box, style.size, style.bold, style.mono, style.formula)
-        )
     text = "".join(map(_text, spans))
     if not text or text.isspace():
         return None
     # MuPDF parts a line at each space that it puts in itself, so many spans may be of one type.
-    shown = [span for span in spans if span["text"].strip()]
+    shown = [span for span in spans if span["text"].strip()] if len(spans) > 1 else spans
     box = union(list(map(_box, shown))) if len(shown) > 1 else shown[0]["bbox"]
     types = set(map(_type, shown))
     style = _style(*types.pop()) if len(types) == 1 else _mixed_style(shown)

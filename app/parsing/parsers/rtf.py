@@ -165,9 +165,8 @@ class _Reader:
         starred, self._starred, self._opened = self._starred, False, False
         if name == "annotation":
             self.has_comments = True
-        if (
-            name == "ud" and len(self._stack) > 1
-        ):  # in Unicode what the rest of the group around it, `upr`, says without
+        # In Unicode what the rest of the group around it, `upr`, says without.
+        if name == "ud" and len(self._stack) > 1:
             self._state.target = self._stack[-2].target
             return True
         if not self._state.target:
