@@ -39,6 +39,11 @@ def joined_terms(terms: Sequence[str]) -> str:
     return joined
 
 
+def term_count(joined: str) -> int:
+    """How many terms a joined text holds: the chunk's `length`."""
+    return joined.count(" ") + 1 if joined else 0
+
+
 def weighted_terms(terms: Sequence[str]) -> dict[str, int]:
     """Distinct terms in order with how often each is given, bounded. What no index can hold is left out."""
     distinct = ((term, weight) for term, weight in Counter(terms).items() if term and not _SURROGATE.search(term))

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from app.adapters.bm25 import K1, B
-from app.adapters.text_fields import LAYOUT_VERSION, microseconds, source_tokens, tag_token
+from app.adapters.text_fields import LAYOUT_VERSION, microseconds, source_tokens, tag_token, term_count
 from app.adapters.vector_payload import metadata_token
 from app.core.scope import TenantScope
 from app.ports.indexes import ChunkSource, IndexFilter
@@ -62,7 +62,7 @@ def entry(scope: TenantScope, source: ChunkSource, terms: str) -> Body:
         "tags": tags,
         "metadata": metadata,
         "terms": terms,
-        "length": terms.count(" ") + 1 if terms else 0,
+        "length": term_count(terms),
     }
 
 

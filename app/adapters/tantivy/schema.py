@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tantivy import Document, FieldType, Occur, Query, Schema, SchemaBuilder
 
-from app.adapters.text_fields import entry_key, microseconds, source_tokens, tag_token
+from app.adapters.text_fields import entry_key, microseconds, source_tokens, tag_token, term_count
 from app.adapters.vector_payload import metadata_token
 from app.core.scope import TenantScope
 from app.ports.indexes import ChunkSource, IndexFilter
@@ -50,7 +50,7 @@ def entry(scope: TenantScope, source: ChunkSource, terms: str, version: int) -> 
     document.add_integer("generation", source.generation)
     document.add_integer("created", microseconds(source.created_at))
     document.add_integer("version", version)
-    document.add_integer("length", terms.count(" ") + 1 if terms else 0)
+    document.add_integer("length", term_count(terms))
     for name, value in (("chunk", source.chunk_id.int), ("document", source.document_id.int)):
         document.add_unsigned(f"{name}_high", value >> 64)
         document.add_unsigned(f"{name}_low", value & _LOW)
