@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -32,7 +34,7 @@ class PdfParser:
 
 
 def _unlock(document: pymupdf.Document, password: str | None) -> None:
-    if not document.needs_pass:
+    if not document.is_encrypted:  # `needs_pass` asks the file once more, which takes 20 ms with AES-256
         return
     if not password:
         raise parse_failure("encrypted")
@@ -58,6 +60,7 @@ class _File:
 
     def __init__(self, document: pymupdf.Document) -> None:
         self._document = document
+        self._is_small = Path(document.name).stat().st_size <= _MAX_CONTENT
         self.page_count: int = document.page_count
         self.attachments: int = document.embfile_count()
         self.information: dict[str, str] = {name: text for name, text in (document.metadata or {}).items() if text}
@@ -69,14 +72,15 @@ class _File:
     def page(self, number: int) -> "_Page":
         if number % _CACHE_EVERY == _CACHE_EVERY - 1:
             pymupdf.TOOLS.store_shrink(100)
-        return _Page(self._document.load_page(number))
+        page = self._document.load_page(number)
+        return _Page(page, draws_little=self._is_small or _content_bytes(page) <= _MAX_CONTENT)
 
     def contents(self) -> list[tuple[int, str, int]]:
         return [(level, title, page) for level, title, page, *_ in self._document.get_toc(simple=True)]
 
 
 class _Page:
-    def __init__(self, page: pymupdf.Page) -> None:
+    def __init__(self, page: pymupdf.Page, *, draws_little: bool) -> None:
         self._page = page
         self._rotation = page.rotation
         self._shown = UNMOVED
@@ -84,8 +88,8 @@ class _Page:
             matrix = page.rotation_matrix
             self._shown = (matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f)
             page.set_rotation(0)
-        self._draws_little = _content_bytes(page) <= _MAX_CONTENT
-        self._read = PageText(page, drawings=self._draws_little)
+        self._draws_little = draws_little
+        self._read = PageText(page, drawings=draws_little)
 
     def text(self) -> PageLines:
         lines = self._read.lines()
@@ -115,10 +119,10 @@ class _Page:
         drawings = self._read.drawings()
         if found.turn != UPRIGHT:
             drawings = [drawing._replace(box=self._turned(drawing.box, found)) for drawing in drawings]
-        tables = boxed_tables(drawings, lambda: self._words(found))
+        tables = boxed_tables(drawings, partial(self._words, found))
         if tables is None:
             with self._upright(found.turn) as page:
-                tables = ruled_tables(page)
+                tables = ruled_tables(page, partial(self._words, found))
         self._put_in(found, tables)
         return True
 
@@ -135,7 +139,7 @@ class _Page:
         if not found.lines or not self._draws_little:
             return False
         with self._upright(found.turn) as page:
-            tables = pdf_layout.lay_out(page, found.lines)
+            tables = pdf_layout.lay_out(page, found.lines, partial(self._words, found))
         self._put_in(found, tables)
         return True
 

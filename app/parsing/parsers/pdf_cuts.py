@@ -7,13 +7,13 @@ from app.parsing.parsers.pdf_paragraphs import Paragraph, is_hyphenated, sentenc
 _LARGER, _SMALLER = 1.12, 0.93  # times the body's size: headings above, notes and captions below
 
 
-def mend_cuts(pages: list[list[Paragraph]]) -> None:
-    """Joins, in place, what belongs together.
+def mend_cuts(pages: list[list[Paragraph]], sizes: Counter[float]) -> None:
+    """Joins, in place, what belongs together. `sizes` are how many characters are set in each size of type.
 
     A paragraph that goes on in the next column becomes one. Over the end of a page only the rest of a hyphenated word
     moves, to the page on which the word begins: each element keeps to its page.
     """
-    body = _body_size(pages)
+    body = sizes.most_common(1)[0][0] if sizes else 0.0
     before: Paragraph | None = None
     for page in pages:
         kept: list[Paragraph] = []
@@ -30,15 +30,6 @@ def mend_cuts(pages: list[list[Paragraph]]) -> None:
                 kept.append(paragraph)
                 before = paragraph
         page[:] = kept
-
-
-def _body_size(pages: list[list[Paragraph]]) -> float:
-    sizes: Counter[float] = Counter()
-    for page in pages:
-        for paragraph in page:
-            for line in paragraph.lines:
-                sizes[line.size] += len(line.text)
-    return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
 def _is_running_text(paragraph: Paragraph, body: float) -> bool:

@@ -10,7 +10,7 @@ from app.parsing.parsers.pdf_kinds import KindOf, Outline, names_table
 from app.parsing.parsers.pdf_lines import PageLines, displayed
 from app.parsing.parsers.pdf_margins import drop_running_lines
 from app.parsing.parsers.pdf_order import in_reading_order
-from app.parsing.parsers.pdf_paragraphs import Paragraph, paragraphs
+from app.parsing.parsers.pdf_paragraphs import Paragraph, characters_by_size, paragraphs
 
 _LONE_BREAK = re.compile("(?<!\ufffd)\ufffd(?!\ufffd)")
 """A character without a meaning, among others that have one: mostly a space of a width of its own."""
@@ -26,8 +26,9 @@ def elements(pages: Sequence[PageLines], outline: Outline) -> Iterator[Element]:
             if "\ufffd" in line.text:
                 line.text = _LONE_BREAK.sub(" ", line.text)
     by_page = [_page_paragraphs(page, number) for number, page in enumerate(pages, start=1)]
-    mend_cuts(by_page)
-    kind_of = KindOf([paragraph for page in by_page for paragraph in page], outline)
+    sizes = characters_by_size(by_page)
+    mend_cuts(by_page, sizes)
+    kind_of = KindOf([paragraph for page in by_page for paragraph in page], outline, sizes)
     for number, (page, lines) in enumerate(zip(by_page, pages, strict=True), start=1):
         if number > 1:
             yield Element(kind=ElementKind.PAGE_BREAK, page=number)

@@ -14,6 +14,7 @@ import pymupdf  # noqa: E402
 for _name in _MODELS:
     del sys.modules[_name]
 
+pymupdf.TOOLS.set_icc(False)  # profiles of colours take a tenth of reading a page, and nothing here needs true colours
 pymupdf.TOOLS.mupdf_display_errors(False)
 pymupdf.TOOLS.mupdf_display_warnings(False)
 

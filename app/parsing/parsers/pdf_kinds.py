@@ -52,14 +52,10 @@ def names_table(caption: str) -> bool:
 
 
 class KindOf:
-    """Decides for all paragraphs of a document, whose type sizes it has seen."""
+    """Decides for all paragraphs of a document; `sizes` are how many characters are set in each size of type."""
 
-    def __init__(self, paragraphs: list[Paragraph], outline: Outline) -> None:
+    def __init__(self, paragraphs: list[Paragraph], outline: Outline, sizes: Counter[float]) -> None:
         self._outline = outline
-        sizes: Counter[float] = Counter()
-        for paragraph in paragraphs:
-            for line in paragraph.lines:
-                sizes[line.size] += len(line.text)
         self.body_size = _body_size(sizes)
         self._levels = self._levels_by_size(paragraphs)
 
@@ -132,12 +128,12 @@ class KindOf:
         return self._levels.get(self._size_class(paragraph), _DEEPEST)
 
     def _may_be_heading(self, paragraph: Paragraph) -> bool:
-        if paragraph.first.table is not None or len(paragraph.lines) > 3 or paragraph.mono:
+        if paragraph.first.table is not None or len(paragraph.lines) > 3:
             return False
         size = paragraph.size
         larger = size >= self.body_size * _LARGER
-        bold = paragraph.bold and size >= self.body_size * 0.95
-        if not (larger or bold or paragraph.role is Role.HEADING):
+        bold = size >= self.body_size * 0.95 and paragraph.bold
+        if not (larger or bold or paragraph.role is Role.HEADING) or paragraph.mono:
             return False
         text = paragraph.text()
         letters = sum(map(str.isalpha, text))

@@ -5,14 +5,14 @@ takes about a second a page and 200 MB, and is loaded where the first page needs
 tables; reading order stays with `pdf_order`, and running lines are only dropped where they repeat.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 from app.parsing.parsers.pdf_engine import pymupdf
 from app.parsing.parsers.pdf_lines import Box, Line, Role
-from app.parsing.parsers.pdf_tables import FoundTable, filled_table, lies_in, table_words
+from app.parsing.parsers.pdf_tables import FoundTable, Word, filled_table, lies_in
 
 _ROLES = {
     "text": Role.TEXT,
@@ -26,13 +26,16 @@ _ROLES = {
 """Of the model's classes; `picture`, `page-header` and `page-footer` say nothing about a line that stays."""
 
 
-def lay_out(page: pymupdf.Page, lines: list[Line]) -> list[FoundTable]:
-    """Marks lines with their regions and gives the tables. The page must be turned so that its text is upright."""
+def lay_out(page: pymupdf.Page, lines: list[Line], words: Callable[[], list[Word]]) -> list[FoundTable]:
+    """Marks lines with their regions and gives the tables, filled with the words of the page.
+
+    The page must be turned so that its text is upright, as its lines and words are.
+    """
     tables: list[FoundTable] = []
     for number, region in enumerate(_analyse(page), start=1):
         box: Box = tuple(region["group_bbox"][:4])
         if region["class_name"] == "table":
-            table = _table(page, box, region)
+            table = _table(words, box, region)
             tables += [table] if table is not None else []
             continue
         role = _ROLES.get(region["class_name"])
@@ -57,14 +60,14 @@ def _load() -> None:
     pymupdf.layout.activate()
 
 
-def _table(page: pymupdf.Page, box: Box, region: dict[str, Any]) -> FoundTable | None:
-    """The model's grid, filled with the words of the page."""
+def _table(words: Callable[[], list[Word]], box: Box, region: dict[str, Any]) -> FoundTable | None:
+    """The model's grid, filled."""
     grid = region.get("table_grid")
     if grid is None:
         return None
     xs = _edges(box[0], grid.v_lines, box[2])
     ys = _edges(box[1], grid.h_lines, box[3])
-    return filled_table(xs, ys, table_words(page))
+    return filled_table(xs, ys, words())
 
 
 def _edges(start: float, inner: Iterable[float], end: float) -> list[float]:

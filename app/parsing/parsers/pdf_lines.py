@@ -3,6 +3,7 @@ the text layer of either PDF engine, and OCR."""
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -101,12 +102,13 @@ def upright(found: list[tuple[tuple[int, int], Line]], width: float, height: flo
     result = PageLines(turn=turn, height=height if turn[1] == 0 else width)
     for way, line in found:
         (result.lines if way == turn else result.strays).append(line)
-        if turn != UPRIGHT:
+    if turn != UPRIGHT:
+        for _, line in found:
             line.box = turned(line.place, turn, width, height)
     return result
 
 
-def union(boxes: list[Box]) -> Box:
+def union(boxes: Iterable[Box]) -> Box:
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
 

@@ -55,6 +55,8 @@ class PageFacts:
 def text_facts(lines: Iterable[Line]) -> PageFacts:
     """What the text layer itself tells."""
     text = "".join("".join([line.text for line in lines]).split())
+    if text.isprintable() and "\ufffd" not in text:  # which most are, and is told faster
+        return PageFacts(len(text), 0)
     return PageFacts(len(text), len(_BROKEN.findall(text)))
 
 

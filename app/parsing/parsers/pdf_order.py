@@ -29,10 +29,11 @@ class _Group:
     bands: list[list[Line]] = field(default_factory=list)
     covered: list[Interval] = field(default_factory=list)
 
-    def add(self, band: list[Line], spans: list[Interval]) -> None:
+    def add(self, band: list[Line], covered: list[Interval]) -> None:
+        """`covered` is what the group covers with the band."""
         self.lines.extend(band)
         self.bands.append(band)
-        self.covered = _merged([*self.covered, *spans])
+        self.covered = covered
 
 
 def in_reading_order(lines: list[Line]) -> list[Line]:
@@ -83,20 +84,21 @@ def _groups(lines: list[Line]) -> list[_Group]:
     groups: list[_Group] = []
     for band in _bands(lines):
         spans = _merged(_spans(band))
-        if not groups or not _fits(groups[-1], band, spans):
+        covered = _merged([*groups[-1].covered, *spans]) if groups else spans
+        if not groups or not _fits(groups[-1], band, spans, covered):
             groups.append(_Group())
-        groups[-1].add(band, spans)
+            covered = spans
+        groups[-1].add(band, covered)
     return groups
 
 
-def _fits(group: _Group, band: list[Line], spans: list[Interval]) -> bool:
-    """Whether the band, which covers `spans`, keeps a gutter of the group open, or neither has any."""
+def _fits(group: _Group, band: list[Line], spans: list[Interval], covered: list[Interval]) -> bool:
+    """Whether the band, which covers `spans`, keeps a gutter of the group open, or neither has any. Both together cover
+    `covered`."""
     if len(spans) == 1 and len(group.covered) == 1:  # neither has any: most pages of prose
         return True
     size = _typical_size([*group.lines[-20:], *band])
-    if _gaps(_merged([*group.covered, *spans]), size):
-        return True
-    return not _gaps(group.covered, size) and not _gaps(spans, size)
+    return bool(_gaps(covered, size)) or not (_gaps(group.covered, size) or _gaps(spans, size))
 
 
 def _bands(lines: list[Line]) -> list[list[Line]]:
@@ -169,13 +171,13 @@ def _merged(intervals: list[Interval]) -> list[Interval]:
     if len(intervals) < 2:
         return intervals
     merged: list[Interval] = []
-    start, end = min(intervals)
-    for left, right in sorted(intervals):
-        if left <= end:
-            end = max(end, right)
-        else:
+    (start, end), *following = sorted(intervals)
+    for left, right in following:
+        if left > end:
             merged.append((start, end))
             start, end = left, right
+        elif right > end:
+            end = right
     merged.append((start, end))
     return merged
 

@@ -1,6 +1,7 @@
 """Lines in reading order to paragraphs: which lines go on, and how they are joined."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -131,6 +132,16 @@ def paragraphs(lines: list[Line], page: int) -> list[Paragraph]:
     return found
 
 
+def characters_by_size(pages: list[list[Paragraph]]) -> Counter[float]:
+    """How many characters of a document are set in each size of type."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for paragraph in page:
+            for line in paragraph.lines:
+                sizes[line.size] += len(line.text)
+    return sizes
+
+
 def _edges(lines: list[Line]) -> tuple[float, float]:
     """Left and right edge of most of a column's lines."""
     lefts, rights = sorted([line.box[0] for line in lines]), sorted([line.box[2] for line in lines])
@@ -168,9 +179,10 @@ def _goes_on(paragraph: Paragraph, line: Line, edges: tuple[float, float], dista
 def _is_near(last: Line, line: Line, distance: float) -> bool:
     """Whether it stands at the usual distance below, in type of the same size."""
     size = max(last.size, line.size, 1.0)
-    step = line.box[3] - last.box[3]
+    if abs(line.size - last.size) > 0.12 * size:
+        return False
     usual = min(max(distance, size), 2.2 * size)
-    return -size <= step <= 1.35 * usual + 1 and abs(line.size - last.size) <= 0.12 * size
+    return -size <= line.box[3] - last.box[3] <= 1.35 * usual + 1
 
 
 def _begins_anew(last: Line, line: Line, edges: tuple[float, float], *, ended: bool) -> bool:

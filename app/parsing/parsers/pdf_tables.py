@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from app.parsing.document import Table
 from app.parsing.parsers.pdf_engine import pymupdf
 from app.parsing.parsers.pdf_lines import Box
-from app.parsing.parsers.pdf_text import TEXT_FLAGS, Drawing
+from app.parsing.parsers.pdf_text import Drawing
 from app.parsing.tables import without_empty_edges
 
 _TOLERANCE = 3.0  # points within which ends of rules meet
@@ -52,16 +52,17 @@ class _Rule(NamedTuple):
     end: float
 
 
-def ruled_tables(page: pymupdf.Page) -> list[FoundTable]:
-    """Tables of at least two rows and two columns. The page must be turned so that its text is upright."""
+def ruled_tables(page: pymupdf.Page, words: Callable[[], list[Word]]) -> list[FoundTable]:
+    """Tables of at least two rows and two columns. The page must be turned so that its text is upright, as its words
+    are."""
     paths = page.get_cdrawings()
     if len(paths) > _MAX_PATHS:
         return []
-    return _tables(*_rules(paths), lambda: table_words(page))
+    return _tables(*_rules(paths), words)
 
 
 def boxed_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> list[FoundTable] | None:
-    """The same by the boxes of drawings and the page's words, both turned so that the text is upright.
+    """The same by the boxes of drawings, which are turned so, too.
 
     None where boxes don't tell: strokes with corners may be a table's frame, or the borders of its cells.
     """
@@ -91,12 +92,6 @@ def _tables(across: list[_Rule], down: list[_Rule], words: Callable[[], list[Wor
     on_page = words()
     found = (_fill(grid, on_page) for grid in grids)
     return [table for table in found if table is not None]
-
-
-def table_words(page: pymupdf.Page) -> list[Word]:
-    """The words of a page, for filling grids."""
-    words: list[Word] = page.get_text("words", flags=TEXT_FLAGS)
-    return words
 
 
 def filled_table(xs: list[float], ys: list[float], words: list[Word]) -> FoundTable | None:

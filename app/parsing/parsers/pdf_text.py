@@ -1,8 +1,7 @@
 """The text layer of a page and what is drawn beside it, as PyMuPDF gives them in one pass."""
 
-from collections import Counter
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, starmap
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -15,6 +14,8 @@ _WITH_DRAWINGS = pymupdf.TEXT_COLLECT_VECTORS | pymupdf.TEXT_LAZY_VECTORS
 _DRAWING = 3  # the type of such a block
 _BOLD, _MONO = pymupdf.TEXT_FONT_BOLD, pymupdf.TEXT_FONT_MONOSPACED
 _SUPERSCRIPT = pymupdf.TEXT_FONT_SUPERSCRIPT
+_Type = tuple[str, int, float]
+"""Font, flags and size of a span."""
 _text, _box, _type = itemgetter("text"), itemgetter("bbox"), itemgetter("font", "flags", "size")
 _drawing = itemgetter("bbox", "stroked", "isrect")
 _line_of_word = itemgetter(5, 6)
@@ -38,7 +39,8 @@ class PageText:
 
     def __init__(self, page: pymupdf.Page, *, drawings: bool) -> None:
         self._page = page
-        self.width, self.height = page.rect.width, page.rect.height
+        rect = page.rect
+        self.width, self.height = rect.width, rect.height
         self._textpage = page.get_textpage(flags=TEXT_FLAGS | (_WITH_DRAWINGS if drawings else 0))
         blocks = page.get_text("dict", textpage=self._textpage)["blocks"]
         self._blocks: list[dict[str, Any]] = blocks
@@ -48,7 +50,7 @@ class PageText:
         seen = _Seen()
         for block in self._blocks:
             for raw in block.get("lines", ()):
-                line = _line(raw["spans"])
+                line = _line(raw)
                 if line is not None and seen.is_new(line.text, line.box):
                     found.append((direction(*raw["dir"]), line))
         return upright(found, self.width, self.height)
@@ -76,24 +78,27 @@ class _Seen:
 
     def is_new(self, text: str, box: Box) -> bool:
         before = self._last.get(text)
-        near = _SAME_PLACE * min(box[2] - box[0], box[3] - box[1])
-        if before is not None and abs(before[0] - box[0]) <= near and abs(before[1] - box[1]) <= near:
-            return False
+        if before is not None:
+            near = _SAME_PLACE * min(box[2] - box[0], box[3] - box[1])
+            if abs(before[0] - box[0]) <= near and abs(before[1] - box[1]) <= near:
+                return False
         self._last[text] = box
         return True
 
 
-def _line(spans: list[dict[str, Any]]) -> Line | None:
+def _line(raw: dict[str, Any]) -> Line | None:
     """Size and style are those of most of its characters; its box is around what shows, since blank spans may reach
     across a gutter. None where nothing shows."""
+    spans = raw["spans"]
     text = "".join(map(_text, spans))
     if not text or text.isspace():
         return None
     # MuPDF parts a line at each space that it puts in itself, so many spans may be of one type.
     shown = [span for span in spans if span["text"].strip()] if len(spans) > 1 else spans
-    box = union(list(map(_box, shown))) if len(shown) > 1 else shown[0]["bbox"]
-    types = set(map(_type, shown))
-    style = _style(*types.pop()) if len(types) == 1 else _mixed_style(shown)
+    types = list(map(_type, shown))
+    styles = set(starmap(_style, set(types)))
+    style = styles.pop() if len(styles) == 1 else _mixed_style(types, shown)
+    box = raw["bbox"] if len(shown) == len(spans) else union(map(_box, shown))
     return Line(text, box, box, style.size, style.bold, style.mono, style.formula)
 
 
@@ -106,16 +111,16 @@ class _Style(NamedTuple):
     formula: bool
 
 
-def _mixed_style(spans: list[dict[str, Any]]) -> _Style:
-    lengths: Counter[tuple[str, int, float]] = Counter()
-    for span in spans:
-        lengths[_type(span)] += len(span["text"].strip())
-    sizes: Counter[float] = Counter()
+def _mixed_style(types: list[_Type], spans: list[dict[str, Any]]) -> _Style:
+    lengths: dict[_Type, int] = {}
+    for type_, text in zip(types, map(_text, spans), strict=True):
+        lengths[type_] = lengths.get(type_, 0) + len(text.strip())
+    sizes: dict[float, int] = {}
     length = bold = mono = formula = 0
-    for (font, flags, points), shown in lengths.items():
-        style = _style(font, flags, points)
+    for type_, shown in lengths.items():
+        style = _style(*type_)
         length += shown
-        sizes[style.size] += 0 if flags & _SUPERSCRIPT else shown
+        sizes[style.size] = sizes.get(style.size, 0) + (0 if type_[1] & _SUPERSCRIPT else shown)
         bold += shown * style.bold
         mono += shown * style.mono
         formula += shown * style.formula
