@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from app.parsing.document import ParsedDocument
 from app.parsing.ocr import Picture
 from app.parsing.parsers import pdf_layout, pdf_reader
 from app.parsing.parsers.pdf_engine import pymupdf
+from app.parsing.parsers.pdf_lined_tables import lined_tables
 from app.parsing.parsers.pdf_lines import UNMOVED, UPRIGHT, Box, Line, PageLines, as_stored, turned
 from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
 from app.parsing.parsers.pdf_tables import FoundTable, Word, boxed_tables, lies_in, ruled_tables
@@ -119,11 +120,14 @@ class _Page:
         drawings = self._read.drawings()
         if found.turn != UPRIGHT:
             drawings = [drawing._replace(box=self._turned(drawing.box, found)) for drawing in drawings]
-        tables = boxed_tables(drawings, partial(self._words, found))
+        words = cache(partial(self._words, found))
+        tables = boxed_tables(drawings, words)
         if tables is None:
             with self._upright(found.turn) as page:
-                tables = ruled_tables(page, partial(self._words, found))
+                tables = ruled_tables(page, words)
         self._put_in(found, tables)
+        outside = [one for one in drawings if not any(lies_in(one.box, table.box) for table in tables)]
+        self._put_in(found, list(lined_tables(outside, words)))
         return True
 
     def _turned(self, box: Box, found: PageLines) -> Box:

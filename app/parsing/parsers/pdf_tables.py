@@ -8,16 +8,17 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from app.parsing.document import Table
 from app.parsing.parsers.pdf_engine import pymupdf
-from app.parsing.parsers.pdf_lines import Box
+from app.parsing.parsers.pdf_lines import Box, union
 from app.parsing.parsers.pdf_text import Drawing
 from app.parsing.tables import without_empty_edges
 
-_TOLERANCE = 3.0  # points within which ends of rules meet
+TOLERANCE = 3.0  # points within which ends of rules meet
 _MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
 _MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
 _MIN_LENGTH = 6.0
@@ -26,11 +27,15 @@ _MAX_PATHS = 20_000
 _MAX_RULES = 3_000
 _MAX_GRID_CELLS = 20_000
 _WORD_GAP = 0.4  # of the height of a word: a wider gap parts two columns
+_TOUCHING = 0.1  # of the height of a word: no space parts what is nearer
 _MOST_HEADER_ROWS = 4
 _MANY_LINES = 12
 
 Word = tuple[float, float, float, float, str, int, int, int]
 """Left, top, right, bottom, text, and the numbers of its block, line and word."""
+
+
+_line_of = itemgetter(5, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class FoundTable:
         return Table(rows=self.cells, header_rows=self.header_rows)
 
 
-class _Rule(NamedTuple):
+class Rule(NamedTuple):
     """A straight rule: at `at` on the other axis, from `start` to `end` along its own."""
 
     at: float
@@ -66,8 +71,8 @@ def boxed_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> li
 
     None where boxes don't tell: strokes with corners may be a table's frame, or the borders of its cells.
     """
-    across: list[_Rule] = []
-    down: list[_Rule] = []
+    across: list[Rule] = []
+    down: list[Rule] = []
     cornered = 0
     for box, stroked, plain in drawings:
         if box[2] - box[0] < _MIN_LENGTH and box[3] - box[1] < _MIN_LENGTH:
@@ -83,14 +88,14 @@ def boxed_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> li
     return _tables(_connected(across), _connected(down), words)
 
 
-def _tables(across: list[_Rule], down: list[_Rule], words: Callable[[], list[Word]]) -> list[FoundTable]:
+def _tables(across: list[Rule], down: list[Rule], words: Callable[[], list[Word]]) -> list[FoundTable]:
     if len(across) < 2 or len(down) < 2 or len(across) + len(down) > _MAX_RULES:
         return []
     grids = [grid for grid in _grids(across, down) if grid is not None]
     if not grids:
         return []
     on_page = words()
-    found = (_fill(grid, on_page) for grid in grids)
+    found = (filled(grid, on_page) for grid in grids)
     return [table for table in found if table is not None]
 
 
@@ -102,36 +107,36 @@ def filled_table(xs: list[float], ys: list[float], words: list[Word]) -> FoundTa
     """
     if len(xs) < 3 or len(ys) < 3 or (len(xs) - 1) * (len(ys) - 1) > _MAX_GRID_CELLS:
         return None
-    across = [_Rule(y, xs[0], xs[-1]) for y in ys]
-    down = [rule for x in xs for rule in _unbroken(x, ys, words)]
-    table = _fill(_Grid(xs, ys, across, down), words)
+    across = [Rule(y, xs[0], xs[-1]) for y in ys]
+    down = [rule for x in xs for rule in unbroken(x, ys, words)]
+    table = filled(Grid(xs, ys, across, down), words)
     if table is None:
         return None
     named = next((number for number, row in enumerate(table.cells) if row[0]), 0)
     return replace(table, header_rows=max(1, named if named <= _MOST_HEADER_ROWS else 1))
 
 
-def _unbroken(x: float, ys: list[float], words: list[Word]) -> list[_Rule]:
+def unbroken(x: float, ys: list[float], words: list[Word]) -> list[Rule]:
     """The border of a column where no run of words crosses it."""
     crossing = [
         (before[1] + before[3]) / 2
         for before, word in pairwise(words)
         if before[5:7] == word[5:7]  # of the same line
-        and before[0] < x - _TOLERANCE
-        and word[2] > x + _TOLERANCE
+        and before[0] < x - TOLERANCE
+        and word[2] > x + TOLERANCE
         and word[0] - before[2] < _WORD_GAP * (word[3] - word[1])
-    ] + [(word[1] + word[3]) / 2 for word in words if word[0] < x - _TOLERANCE and word[2] > x + _TOLERANCE]
+    ] + [(word[1] + word[3]) / 2 for word in words if word[0] < x - TOLERANCE and word[2] > x + TOLERANCE]
     return [
-        _Rule(x, top + _TOLERANCE, bottom - _TOLERANCE)
+        Rule(x, top + TOLERANCE, bottom - TOLERANCE)
         for top, bottom in pairwise(ys)
         if not any(top <= middle < bottom for middle in crossing)
     ]
 
 
-def _rules(paths: list[dict[str, Any]]) -> tuple[list[_Rule], list[_Rule]]:
+def _rules(paths: list[dict[str, Any]]) -> tuple[list[Rule], list[Rule]]:
     """Horizontal and vertical rules, pieces of one rule put together."""
-    across: list[_Rule] = []
-    down: list[_Rule] = []
+    across: list[Rule] = []
+    down: list[Rule] = []
     for path in paths:
         for item in path["items"]:
             if item[0] == "l":
@@ -141,14 +146,14 @@ def _rules(paths: list[dict[str, Any]]) -> tuple[list[_Rule], list[_Rule]]:
     return _connected(across), _connected(down)
 
 
-def _add_segment(across: list[_Rule], down: list[_Rule], x0: float, y0: float, x1: float, y1: float) -> None:
+def _add_segment(across: list[Rule], down: list[Rule], x0: float, y0: float, x1: float, y1: float) -> None:
     if abs(y1 - y0) <= 1 and abs(x1 - x0) >= _MIN_LENGTH:
-        across.append(_Rule((y0 + y1) / 2, min(x0, x1), max(x0, x1)))
+        across.append(Rule((y0 + y1) / 2, min(x0, x1), max(x0, x1)))
     elif abs(x1 - x0) <= 1 and abs(y1 - y0) >= _MIN_LENGTH:
-        down.append(_Rule((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
+        down.append(Rule((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
 
 
-def _add_rectangle(across: list[_Rule], down: list[_Rule], box: Box, *, stroked: bool, thin: float = _MAX_RULE) -> None:
+def _add_rectangle(across: list[Rule], down: list[Rule], box: Box, *, stroked: bool, thin: float = _MAX_RULE) -> None:
     """A thin rectangle is a rule, a stroked one is four; shading alone is neither."""
     left, top, right, bottom = min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])
     if bottom - top <= thin:
@@ -162,26 +167,29 @@ def _add_rectangle(across: list[_Rule], down: list[_Rule], box: Box, *, stroked:
             _add_segment(across, down, x, top, x, bottom)
 
 
-def _connected(rules: list[_Rule]) -> list[_Rule]:
-    merged: list[_Rule] = []
-    for rule in sorted(rules, key=lambda rule: (round(rule.at / _TOLERANCE), rule.start)):
+def _connected(rules: list[Rule]) -> list[Rule]:
+    merged: list[Rule] = []
+    for rule in sorted(rules, key=lambda rule: (round(rule.at / TOLERANCE), rule.start)):
         last = merged[-1] if merged else None
-        if last and abs(last.at - rule.at) <= _TOLERANCE and rule.start <= last.end + _TOLERANCE:
-            merged[-1] = _Rule(last.at, last.start, max(last.end, rule.end))
+        if last and abs(last.at - rule.at) <= TOLERANCE and rule.start <= last.end + TOLERANCE:
+            merged[-1] = Rule(last.at, last.start, max(last.end, rule.end))
         else:
             merged.append(rule)
     return merged
 
 
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class Grid:
     xs: list[float]
+    """Borders of columns, from left to right."""
     ys: list[float]
-    across: list[_Rule]
-    down: list[_Rule]
+    """Borders of rows, from top to bottom."""
+    across: list[Rule]
+    down: list[Rule]
+    """What parts cells: those without a rule between them are one."""
 
 
-def _grids(across: list[_Rule], down: list[_Rule]) -> list[_Grid | None]:
+def _grids(across: list[Rule], down: list[Rule]) -> list[Grid | None]:
     """Sets of rules that cross or meet, directly or by others."""
     parent = list(range(len(across) + len(down)))
 
@@ -194,11 +202,11 @@ def _grids(across: list[_Rule], down: list[_Rule]) -> list[_Grid | None]:
     for i, row in enumerate(across):
         for j, column in enumerate(down):
             if (
-                row.start - _TOLERANCE <= column.at <= row.end + _TOLERANCE
-                and column.start - _TOLERANCE <= row.at <= column.end + _TOLERANCE
+                row.start - TOLERANCE <= column.at <= row.end + TOLERANCE
+                and column.start - TOLERANCE <= row.at <= column.end + TOLERANCE
             ):
                 parent[root(i)] = root(len(across) + j)
-    members: dict[int, tuple[list[_Rule], list[_Rule]]] = defaultdict(lambda: ([], []))
+    members: dict[int, tuple[list[Rule], list[Rule]]] = defaultdict(lambda: ([], []))
     for i, rule in enumerate(across):
         members[root(i)][0].append(rule)
     for j, rule in enumerate(down):
@@ -206,80 +214,98 @@ def _grids(across: list[_Rule], down: list[_Rule]) -> list[_Grid | None]:
     return [_grid(rows, columns) for rows, columns in members.values()]
 
 
-def _grid(across: list[_Rule], down: list[_Rule]) -> _Grid | None:
+def _grid(across: list[Rule], down: list[Rule]) -> Grid | None:
     xs, ys = _positions(down), _positions(across)
     cells = (len(xs) - 1) * (len(ys) - 1)
     if len(xs) < 3 or len(ys) < 3 or cells > _MAX_GRID_CELLS:
         return None
-    return _Grid(xs, ys, across, down)
+    return Grid(xs, ys, across, down)
 
 
-def _positions(rules: list[_Rule]) -> list[float]:
+def _positions(rules: list[Rule]) -> list[float]:
     positions: list[float] = []
     for at in sorted(rule.at for rule in rules):
-        if not positions or at - positions[-1] > _TOLERANCE:
+        if not positions or at - positions[-1] > TOLERANCE:
             positions.append(at)
     return positions
 
 
-def _fill(grid: _Grid, words: list[Word]) -> FoundTable | None:
-    """Words into cells by their middle; None where the grid holds too little to be a table."""
+def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | None:
+    """Words into cells by their middle; None where the grid holds too little to be a table.
+
+    The table takes the place of the lines of text whose middles it holds: their words that stand beyond its edge go to
+    the cell there.
+    """
     columns, rows = len(grid.xs) - 1, len(grid.ys) - 1
+    box = (grid.xs[0], grid.ys[0], grid.xs[-1], grid.ys[-1])
     origin = _merged_cells(grid)
-    inside: dict[tuple[int, int], list[str]] = defaultdict(list)
-    last_line: dict[tuple[int, int], tuple[int, int]] = {}
-    for left, top, right, bottom, word, block, line, _ in words:
-        column = bisect_right(grid.xs, (left + right) / 2) - 1
-        row = bisect_right(grid.ys, (top + bottom) / 2) - 1
-        if not (0 <= column < columns and 0 <= row < rows):
-            continue
-        cell = origin[row, column]
-        if last_line.get(cell, (block, line)) != (block, line):
-            inside[cell].append("\n")
-        last_line[cell] = (block, line)
-        inside[cell].append(word)
-    filled = sum(bool(texts) for texts in inside.values())
+    inside: dict[tuple[int, int], list[Word]] = defaultdict(list)
+    at_its_height = [word for word in words if box[1] <= (word[1] + word[3]) / 2 <= box[3]]
+    for _, line in groupby(at_its_height, key=_line_of):
+        of_line = list(line)
+        is_held = lies_in(union(word[:4] for word in of_line), box)
+        for word in of_line:
+            column = bisect_right(grid.xs, (word[0] + word[2]) / 2) - 1
+            row = bisect_right(grid.ys, (word[1] + word[3]) / 2) - 1
+            if is_held:
+                column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
+            if 0 <= column < columns and 0 <= row < rows:
+                inside[origin[row, column]].append(word)
+    texts = {cell: _text(of_cell) for cell, of_cell in inside.items()}
     distinct = len(set(origin.values()))
-    if filled < 4 or filled * 4 < distinct or _is_one_block(inside):
+    if len(texts) < 4 or len(texts) * 4 < distinct or _is_one_block(list(texts.values())):
         return None
-    texts = {cell: " ".join(parts).replace(" \n ", "\n") for cell, parts in inside.items()}
     cells = [[texts.get(origin[row, column], "") for column in range(columns)] for row in range(rows)]
     cells = without_empty_edges(cells)
     if len(cells) < 2 or len(cells[0]) < 2:
         return None
-    return FoundTable((grid.xs[0], grid.ys[0], grid.xs[-1], grid.ys[-1]), cells, header_rows=1)
+    return FoundTable(box, cells, header_rows)
 
 
-def _is_one_block(inside: dict[tuple[int, int], list[str]]) -> bool:
+def _text(words: list[Word]) -> str:
+    """Of a cell, with its lines. What is raised or lowered is a line of its own for MuPDF, and none for readers."""
+    text = words[0][4]
+    for before, word in pairwise(words):
+        if before[5:7] == word[5:7]:
+            text += " "
+        elif abs((before[1] + before[3]) - (word[1] + word[3])) > min(before[3] - before[1], word[3] - word[1]):
+            text += "\n"
+        elif not 0 <= word[0] - before[2] < _TOUCHING * (before[3] - before[1]):
+            text += " "
+        text += word[4]
+    return text
+
+
+def _is_one_block(texts: list[str]) -> bool:
     """Whether most of the text is many lines of one cell: rules around a head, with the rows below it unruled."""
-    largest = max(inside.values(), key=len)
-    return largest.count("\n") >= _MANY_LINES and len(largest) * 2 > sum(map(len, inside.values()))
+    largest = max(texts, key=len)
+    return largest.count("\n") >= _MANY_LINES and len(largest) * 2 > sum(map(len, texts))
 
 
-def _merged_cells(grid: _Grid) -> dict[tuple[int, int], tuple[int, int]]:
+def _merged_cells(grid: Grid) -> dict[tuple[int, int], tuple[int, int]]:
     """For every cell the first one of the merged cell it belongs to: cells without a rule between them are one."""
     columns, rows = len(grid.xs) - 1, len(grid.ys) - 1
+    down, across = _by_position(grid.down, grid.xs), _by_position(grid.across, grid.ys)
     origin: dict[tuple[int, int], tuple[int, int]] = {}
     for row in range(rows):
         for column in range(columns):
             middle_y = (grid.ys[row] + grid.ys[row + 1]) / 2
             middle_x = (grid.xs[column] + grid.xs[column + 1]) / 2
-            open_left = column > 0 and not _is_ruled(grid.down, grid.xs[column], middle_y)
-            open_above = row > 0 and not _is_ruled(grid.across, grid.ys[row], middle_x)
-            if open_left:
+            if column > 0 and not _is_ruled(down[column], middle_y):
                 origin[row, column] = origin[row, column - 1]
-            elif open_above:
+            elif row > 0 and not _is_ruled(across[row], middle_x):
                 origin[row, column] = origin[row - 1, column]
             else:
                 origin[row, column] = (row, column)
     return origin
 
 
-def _is_ruled(rules: list[_Rule], at: float, through: float) -> bool:
-    return any(
-        abs(rule.at - at) <= _TOLERANCE and rule.start - _TOLERANCE <= through <= rule.end + _TOLERANCE
-        for rule in rules
-    )
+def _by_position(rules: list[Rule], positions: list[float]) -> list[list[Rule]]:
+    return [[rule for rule in rules if abs(rule.at - at) <= TOLERANCE] for at in positions]
+
+
+def _is_ruled(rules: list[Rule], through: float) -> bool:
+    return any(rule.start - TOLERANCE <= through <= rule.end + TOLERANCE for rule in rules)
 
 
 def lies_in(inner: Box, outer: Box) -> bool:

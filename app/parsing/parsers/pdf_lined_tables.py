@@ -1,0 +1,286 @@
+"""Tables with rules between rows only, as papers and statistics set them: columns are told by the gaps in the text.
+
+A table is a stack of horizontal rules of one width, the first band of which is its head. Where every row has its rule,
+a band is a row; where only the head has (the "three-line table"), each line of text below it is one. What could be read
+in several ways is left to the model of page layout.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
+
+from app.parsing.parsers.pdf_kinds import names_table
+from app.parsing.parsers.pdf_order import Interval
+from app.parsing.parsers.pdf_tables import TOLERANCE, FoundTable, Grid, Rule, Word, filled, unbroken
+from app.parsing.parsers.pdf_text import Drawing
+
+_THIN = 2.5  # points
+_SHORTEST = 6.0  # points, of a piece
+_SAME_END = 4.0  # points by which ends of the rules of one table may differ
+_NARROWEST = 72.0  # points
+_LEAST_RULES, _MOST_RULES = 3, 500
+_RULED_ROWS = 3  # bands below the head: of so many each is a row
+_CELLED_ROWS = 2
+_MOST_LINES = 6  # of text in a row, in the mean
+_GAP = 0.6  # of the height of the type, between two columns
+_PROSE_WIDTH = 7.0  # heights of type: a column with longer lines than this is prose
+_UNNAMED = 0.5  # of the rows
+_LEAST_CELLS = 6
+_MOST_COLUMNS = 40
+
+
+_Pieced = tuple[Rule, list[float]]
+"""A horizontal rule, and where the pieces that it was drawn in begin: at the borders of cells, mostly."""
+
+
+class _Line(NamedTuple):
+    """A line of text across all columns."""
+
+    top: float
+    bottom: float
+    words: list[Word]
+
+    @property
+    def text(self) -> str:
+        return " ".join(word[4] for word in sorted(self.words))
+
+
+class _Part(NamedTuple):
+    """Of a stack of rules: those of one table, and the text of each band between two of them, head first."""
+
+    rules: list[Rule]
+    bands: list[list[_Line]]
+
+
+def lined_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> Iterator[FoundTable]:
+    """Of a page's drawings and words, both turned so that the text is upright."""
+    rules = _across(drawings)
+    stacks = _stacks([rule for rule, _ in rules]) if _LEAST_RULES <= len(rules) <= _MOST_RULES else []
+    on_page = words() if stacks else []
+    from_top = sorted(on_page, key=_middle)
+    for stack in stacks:
+        for part in _parted_by_prose(stack, from_top):
+            table = _table(part, rules, on_page)
+            if table is not None:
+                yield table
+
+
+def _across(drawings: list[Drawing]) -> list[_Pieced]:
+    """From top to bottom; pieces that meet are one rule."""
+    pieces = sorted(
+        Rule((top + bottom) / 2, left, right)
+        for (left, top, right, bottom), _, plain in drawings
+        if plain and bottom - top <= _THIN and right - left >= _SHORTEST
+    )
+    heights: list[list[Rule]] = []
+    for piece in pieces:
+        if heights and piece.at - heights[-1][0].at <= _THIN:
+            heights[-1].append(piece)
+        else:
+            heights.append([piece])
+    return [rule for height in heights for rule in _joined(sorted(height, key=lambda piece: piece.start))]
+
+
+def _joined(pieces: list[Rule]) -> list[_Pieced]:
+    joined: list[_Pieced] = []
+    for piece in pieces:
+        before, joints = joined[-1] if joined else (None, [])
+        if before is not None and piece.start <= before.end + _SAME_END:
+            joints.append(piece.start)
+            joined[-1] = before._replace(end=max(before.end, piece.end)), joints
+        else:
+            joined.append((piece, []))
+    return joined
+
+
+def _stacks(rules: list[Rule]) -> list[list[Rule]]:
+    """Rules of one width below one another."""
+    stacks: list[list[Rule]] = []
+    for rule in rules:
+        if rule.end - rule.start < _NARROWEST:
+            continue
+        for stack in stacks:
+            if abs(stack[-1].start - rule.start) <= _SAME_END and abs(stack[-1].end - rule.end) <= _SAME_END:
+                stack.append(rule)
+                break
+        else:
+            stacks.append([rule])
+    return [stack for stack in stacks if len(stack) >= _LEAST_RULES]
+
+
+def _parted_by_prose(stack: list[Rule], from_top: list[Word]) -> list[_Part]:
+    """Two tables may have rules of one width: between them stands nothing, prose, or a caption."""
+    parts = [_Part([stack[0]], [])]
+    for above, below in pairwise(stack):
+        band = _between(above, below, from_top)
+        lines = _lines(band)
+        is_prose = len(lines) > 1 and not _gaps(band)
+        if not lines or is_prose or any(names_table(line.text) for line in lines):
+            parts.append(_Part([below], []))
+        else:
+            parts[-1].rules.append(below)
+            parts[-1].bands.append(lines)
+    return [part for part in parts if len(part.rules) >= _LEAST_RULES]
+
+
+def _table(part: _Part, rules: list[_Pieced], words: list[Word]) -> FoundTable | None:
+    stack = part.rules
+    head, body = _words(part.bands[:1]), _words(part.bands[1:])
+    joints = _joints([joints for rule, joints in rules if joints and rule in stack])
+    xs = [stack[0].start, *(joints or _borders(part.bands[0], body)), stack[0].end]
+    across = _row_rules(stack, part.bands[1:], xs, has_cells=bool(joints))
+    if len(xs) < 3 or across is None:
+        return None
+    spans = _spans(stack, [rule for rule, _ in rules], head)
+    ys = sorted({rule.at for rule in (*across, *spans)})
+    down = [
+        rule
+        for x in xs
+        for rule in unbroken(x, ys, [*head, *body])
+        if not any(_spans_over(span, rule) for span in spans)
+    ]
+    header_rows = 1 + len({span.at for span in spans})
+    table = filled(Grid(xs, ys, [*across, *spans], down), words, header_rows)
+    return table if table is not None and _is_worth_it(table) else None
+
+
+def _row_rules(stack: list[Rule], bands: list[list[_Line]], xs: list[float], *, has_cells: bool) -> list[Rule] | None:
+    """What parts rows: the rules themselves, or these and the spaces between the lines of `bands`, those of the body.
+
+    None where it is not plain. `has_cells` says that rules are drawn cell by cell.
+    """
+    lines = [line for band in bands for line in band]
+    may_be_rows = len(bands) >= (_CELLED_ROWS if has_cells else _RULED_ROWS)
+    if len(bands) < _RULED_ROWS and _is_line_a_row(lines, xs, unnamed=0.0 if may_be_rows else _UNNAMED):
+        return [*stack, *(Rule((above.bottom + below.top) / 2, xs[0], xs[-1]) for above, below in pairwise(lines))]
+    return stack if may_be_rows and len(lines) <= _MOST_LINES * len(bands) else None
+
+
+def _is_worth_it(table: FoundTable) -> bool:
+    """Few cells, or mostly empty ones, are a plot's; amounts without names are the sums of a larger table, which have
+    rules of their own."""
+    cells = [cell for row in table.cells for cell in row]
+    named = sum(any(map(str.isalpha if len(row) == 2 else str.isalnum, row[0])) for row in table.cells)
+    return len(cells) >= _LEAST_CELLS and sum(map(bool, cells)) * 2 >= len(cells) and named * 2 >= len(table.cells)
+
+
+def _joints(of_rules: list[list[float]]) -> list[float]:
+    """Where pieces of most rules begin; none where rules are dashed or dotted."""
+    ends = sorted(joint for joints in of_rules for joint in joints)
+    groups: list[list[float]] = []
+    for end in ends:
+        if groups and end - groups[-1][0] <= _SAME_END:
+            groups[-1].append(end)
+        else:
+            groups.append([end])
+    joints = [sum(group) / len(group) for group in groups if len(group) * 2 > len(of_rules)]
+    return joints if len(joints) < _MOST_COLUMNS else []
+
+
+def _borders(head: list[_Line], body: list[Word]) -> list[float]:
+    """In the gaps of the body, where the head leaves them open."""
+    runs = [run for line in head for run in _runs(line.words)]
+    return [_free_middle(gap, runs) for gap in _gaps(body)]
+
+
+def _free_middle(gap: Interval, runs: list[Interval]) -> float:
+    """The middle of what runs of words in the head, which may be wider than the column below, leave of a gap."""
+    left, right = gap
+    middle = (left + right) / 2
+    for start, end in runs:
+        if start + end < 2 * middle:
+            left = max(left, min(end, gap[1]))
+        else:
+            right = min(right, max(start, gap[0]))
+    return (left + right) / 2 if left < right else middle
+
+
+def _runs(words: list[Word]) -> list[Interval]:
+    """Words of one line that no gap parts, as left and right ends."""
+    left, right = min(word[0] for word in words), max(word[2] for word in words)
+    edges = [left, *(edge for gap in _gaps(words) for edge in gap), right]
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _gaps(words: list[Word]) -> list[Interval]:
+    """That run through all of the text, from left to right."""
+    if not words:
+        return []
+    least = _GAP * _height(words)
+    gaps: list[Interval] = []
+    (_, end), *following = sorted((word[0], word[2]) for word in words)
+    for left, right in following:
+        if left - end >= least:
+            gaps.append((end, left))
+        end = max(end, right)
+    return gaps
+
+
+def _height(words: list[Word]) -> float:
+    return median([word[3] - word[1] for word in words])
+
+
+def _lines(words: list[Word]) -> list[_Line]:
+    """From top to bottom, as `words` are sorted."""
+    rows: list[list[Word]] = []
+    for word in words:
+        if rows and _middle(word) - _middle(rows[-1][0]) <= 0.5 * (word[3] - word[1]):
+            rows[-1].append(word)
+        else:
+            rows.append([word])
+    return [_Line(min(word[1] for word in row), max(word[3] for word in row), row) for row in rows]
+
+
+def _words(bands: list[list[_Line]]) -> list[Word]:
+    return [word for lines in bands for line in lines for word in line.words]
+
+
+def _middle(word: Word) -> float:
+    return (word[1] + word[3]) / 2
+
+
+def _between(above: Rule, below: Rule, from_top: list[Word]) -> list[Word]:
+    """The words between two rules, as sorted by their middles."""
+    left, right = above.start - _SAME_END, above.end + _SAME_END
+    first, end = bisect_right(from_top, above.at, key=_middle), bisect_left(from_top, below.at, key=_middle)
+    return [word for word in from_top[first:end] if left <= (word[0] + word[2]) / 2 <= right]
+
+
+def _is_line_a_row(lines: list[_Line], xs: list[float], unnamed: float) -> bool:
+    """Whether lines name what they are about, and those that do not, a share of `unnamed` at most, fill half of the
+    columns; and not as columns of prose do."""
+    columns = list(pairwise(xs))
+    widths: list[list[float]] = [[] for _ in columns]
+    without = 0
+    for line in lines:
+        runs = [[word for word in line.words if left <= (word[0] + word[2]) / 2 < right] for left, right in columns]
+        without += not runs[0]
+        if sum(map(bool, runs)) * 2 < len(columns) and not runs[0]:
+            return False
+        for width, run in zip(widths, runs, strict=True):
+            width.append(max(word[2] for word in run) - min(word[0] for word in run) if run else 0.0)
+    wide = _PROSE_WIDTH * _height([word for line in lines for word in line.words])
+    return without <= unnamed * len(lines) and sum(median(width) > wide for width in widths) < 2
+
+
+def _spans(stack: list[Rule], rules: list[Rule], head: list[Word]) -> list[Rule]:
+    """Rules in the head below what is said of several columns."""
+    top, bottom = stack[0], stack[1]
+    return [
+        rule
+        for rule in rules
+        if top.at + _THIN < rule.at < bottom.at - _THIN
+        and top.start - _SAME_END <= rule.start
+        and rule.end <= top.end + _SAME_END
+        and (above := _between(top._replace(start=rule.start, end=rule.end), rule, head))
+        and not _gaps(above)
+    ]
+
+
+def _spans_over(span: Rule, border: Rule) -> bool:
+    """Whether the border of a column ends at the span, from above, and not at one of its ends."""
+    return (
+        span.start + TOLERANCE < border.at < span.end - TOLERANCE and border.end < span.at < border.end + 2 * TOLERANCE
+    )
