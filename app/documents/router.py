@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from app.core.errors import InvalidInput
 from app.core.pagination import Page, Paging, encode_cursor
 from app.core.scope import TenantScope
-from app.core.text import StorableText
+from app.core.text import Storable
 from app.documents import service
 from app.documents.forms import FORM, form_schema, read_file_form
 from app.documents.repository import ListFilter
@@ -117,9 +117,9 @@ async def list_documents(
     _scope: Viewer,
     session: Reading,
     status: DocumentStatus | None = None,
-    name: Annotated[StorableText | None, Query(max_length=255, description="Part of the name")] = None,
-    tag: Annotated[StorableText | None, Query(max_length=100)] = None,
-    external_id: Annotated[StorableText | None, Query(max_length=255)] = None,
+    name: Annotated[str | None, Storable(max_length=255), Query(description="Part of the name")] = None,
+    tag: Annotated[str, Storable(max_length=100)] | None = None,
+    external_id: Annotated[str, Storable(max_length=255)] | None = None,
 ) -> Page[DocumentOut]:
     rows = await service.list_page(session, kb_id, paging, ListFilter(status, name, tag, external_id))
     items = [_document_out(row) for row in rows[: paging.limit]]
