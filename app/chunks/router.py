@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from app.chunks import repository, service
+from app.chunks import service
 from app.chunks.parsed import outline, tables
 from app.chunks.preview import MOST_BYTES
 from app.chunks.schemas import (
@@ -137,5 +137,5 @@ async def get_outline(document_id: UUID, scope: Viewer, parts: PartsDep, worksho
     """The document's headings as a tree, each with its page and the chunks that hold its text."""
     async with parts.database.read(scope) as session:
         document = await documents.get(session, document_id)
-        places = await repository.places(session, document)
+        places = await service.places(session, document)
     return await workshop.parsed.read(scope, document, lambda form: outline(form, document.id, places))
