@@ -20,7 +20,6 @@ from app.chunking.chunk import embedded_text, text_hash
 from app.core.errors import BigGraphError
 from app.core.ledger import Lease
 from app.ingestion import edits_repository, repository
-from app.ingestion.checkpoints import reached
 from app.ingestion.edits_repository import NewText
 from app.ingestion.projection import embed_missing
 from app.ingestion.repository import Subject
@@ -70,7 +69,6 @@ async def _write(parts: Parts, lease: Lease, subject: Subject, chunks: Sequence[
         with suppress(BigGraphError):
             await _upsert(parts, lease, subject, await _made(parts, lease, subject, before))
         raise
-    reached("edits_written")
     return wanted
 
 
