@@ -212,6 +212,6 @@ class RetrievalResult(BaseModel):
     settings: UsedSettings
     took_ms: TookMs
     explanation: Explanation | None = None
-    query_vector: Vectors | None = Field(None, exclude=True)
+    query_vector: Vectors | None = Field(None, exclude=True, repr=False)
     """Shape (dimensions,), length 1; None where the dense channel was not asked or could not embed the query. For
     callers in this process: a client has no use for it, so no answer over HTTP holds it."""
