@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The running server that `make quality` measures.
+BIGGRAPH_URL ?= http://127.0.0.1:8000
 
 .PHONY: run test lint lock bench quality clean
 
@@ -23,7 +25,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.retrieval
 
 quality: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.quality
+	$(BIN)/python -m tests.quality --url $(BIGGRAPH_URL)
 
 # Locks hold versions and hashes, no addresses: pip takes the files from whatever index it is set up for.
 lock: $(VENV)/.installed-dev

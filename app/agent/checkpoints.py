@@ -42,4 +42,6 @@ class TenantCheckpoints(AsyncPostgresSaver):
         except ForeignKeyViolation as error:
             raise NotFound("The session was deleted meanwhile.", code="session_not_found") from error
         except (OperationalError, InterfaceError) as error:
-            raise Unavailable("The database does not answer.", code="database_unavailable") from error
+            raise Unavailable(
+                "The database does not answer. Try again in a moment.", code="database_unavailable"
+            ) from error

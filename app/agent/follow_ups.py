@@ -2,7 +2,9 @@
 
 import re
 
+from app.agent.language import Language, language_of
 from app.terms import query_terms
+from app.terms.scripts import HAN
 
 _GOES_ON = re.compile(
     r"""
@@ -12,9 +14,9 @@ _GOES_ON = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_SHORT_ENGLISH, _SHORT_CHINESE = 9, 10
+_SHORT = {Language.ENGLISH: 9, Language.CHINESE: 10}
 """In words, and in characters. Longer ones name their subject, whatever they begin with."""
-_UNIT = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
+_UNIT = re.compile(rf"[{HAN}]|[^\W{HAN}]+")
 
 
 def goes_on(question: str) -> bool:
@@ -29,6 +31,4 @@ def _is_bare(question: str) -> bool:
 
 
 def _is_short(question: str) -> bool:
-    units = _UNIT.findall(question)
-    is_chinese = any("\u3400" <= unit <= "\u9fff" for unit in units)
-    return len(units) <= (_SHORT_CHINESE if is_chinese else _SHORT_ENGLISH)
+    return len(_UNIT.findall(question)) <= _SHORT[language_of(question)]

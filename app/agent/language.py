@@ -3,8 +3,10 @@
 import re
 from enum import StrEnum
 
-_HAN = re.compile("[\u4e00-\u9fff\u3400-\u4dbf]")
-_OTHER_CJK = re.compile("[\u3040-\u30ff\uac00-\ud7ff]")
+from app.terms.scripts import HAN, HANGUL, KANA
+
+_HAN = re.compile(f"[{HAN}]")
+_OTHER_CJK = re.compile(f"[{KANA}{HANGUL}]")
 _LETTER = re.compile(r"[^\W\d_]")
 
 

@@ -75,11 +75,6 @@ class MarkerFilter:
         return text
 
 
-def cited_numbers(text: str) -> list[int]:
-    """Numbers of the markers in text that a `MarkerFilter` has passed, each once, by their first place."""
-    return list(dict.fromkeys(number for numbers, _ in marked_segments(text) for number in numbers))
-
-
 def marked_segments(text: str) -> list[tuple[list[int], str]]:
     """Each group of markers with the words before it, back to the group before. Brackets in code don't count."""
     plain = re.sub(r"```.*?(?:```|\Z)|`[^`\n]*`", lambda code: "\0" * len(code.group()), text, flags=re.DOTALL)

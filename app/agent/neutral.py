@@ -96,13 +96,17 @@ class LanguageMeans:
     def __init__(self) -> None:
         self._making: dict[str, asyncio.Task[_Means]] = {}
 
-    async def neutral(self, embedder: Embedder, question: str, language: Language) -> NeutralQuestion:
-        """Raises `EngineUnavailable` and `EngineRejected`, and then tries again at the next question."""
+    async def neutral(self, embedder: Embedder, vector: Vectors, language: Language) -> NeutralQuestion:
+        """Of a question whose vector `embedder` made: shape (dimensions,), length 1.
+
+        Raises `EngineUnavailable` and `EngineRejected` where the means can't be made, which the next question tries
+        again.
+        """
         making = self._making.get(embedder.space.name)
         if making is None or (making.done() and (making.cancelled() or making.exception())):
             making = self._making[embedder.space.name] = asyncio.create_task(_embed(embedder))
         # Shielded: whoever waits may give up, the means are still there for the next question.
-        means, vector = await asyncio.gather(asyncio.shield(making), embedder.embed_query(question))
+        means = await asyncio.shield(making)
         neutral = vector - means.questions[language]
         return NeutralQuestion(language, neutral / max(float(np.linalg.norm(neutral)), 1e-9), means.passages)
 

@@ -74,7 +74,7 @@ def unmarked(text: str) -> str:
     return re.sub(r"\[(\d{1,3})\]", r"(\1)", text)
 
 
-def storable(text: str) -> str:
+def without_places(text: str) -> str:
     """Text of a model without the two characters that mark places, and without what Postgres and UTF-8 don't take."""
     return re.sub("[\0\ue000\ue001\ud800-\udfff]", "", text)
 

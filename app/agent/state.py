@@ -11,8 +11,9 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from app.agent.neutral import NeutralQuestion
+from app.agent.notices import Notice
 from app.agent.passages import Passage
-from app.agent.rendering import CitationReference, storable
+from app.agent.rendering import CitationReference, without_places
 from app.core.scope import TenantScope
 from app.models import AnswerKind
 from app.ports.chat_models import ChatMessage, TokenUsage
@@ -58,9 +59,14 @@ class Draft:
     degraded: list[str] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
 
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the model broke off in the middle: what was said is shown, as an answer that failed."""
+        return self.notice == Notice.CUT_SHORT
+
     def say(self, text: str) -> str:
         """Adds words of the answer; what has been added."""
-        said = storable(text)
+        said = without_places(text)
         self.content += said
         return said
 

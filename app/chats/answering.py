@@ -108,7 +108,7 @@ class SessionAnswer:
 
     async def _store(self, status: MessageStatus) -> None:
         draft = self._run.settled()
-        if status is MessageStatus.COMPLETE and draft.notice == "cut_short":
+        if status is MessageStatus.COMPLETE and draft.is_cut_short:
             status = MessageStatus.FAILED
         async with self._parts.database.write(self._scope) as session:
             if not await repository.release(session, self._session_id, self.answer_id):

@@ -34,7 +34,7 @@ def answer_of(run: AgentRun) -> AnswerOut:
     return AnswerOut(
         answer=render_answer(draft.content, draft.citations, citations, deleted),
         kind=draft.kind,
-        status=MessageStatus.FAILED if draft.notice == "cut_short" else MessageStatus.COMPLETE,
+        status=MessageStatus.FAILED if draft.is_cut_short else MessageStatus.COMPLETE,
         notice=draft.notice,
         citations=citations,
         model=draft.model,

@@ -11,7 +11,7 @@ from app.chats.answering import SessionAnswer
 from app.chats.asking import answer_of, ask
 from app.chats.schemas import AnswerOut, AskIn, MessageIn, MessageOut, SessionIn, SessionOut, SessionPatch
 from app.chats.streaming import event_stream, in_own_task
-from app.core.pagination import Page, Paging, encode_cursor
+from app.core.pagination import Page, Paging, by_id, page_of
 from app.identity.access import PartsDep, Reading, Viewer, Writing
 
 router = APIRouter(prefix="/v1", tags=["chats"])
@@ -55,8 +55,7 @@ async def create_session(body: SessionIn, scope: Viewer, session: Writing) -> Se
 @router.get("/sessions")
 async def list_sessions(paging: Paging, scope: Viewer, session: Reading) -> Page[SessionOut]:
     rows = await service.list_page(session, scope, paging)
-    items = [SessionOut.model_validate(row) for row in rows[: paging.limit]]
-    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+    return page_of(rows, paging.limit, SessionOut.model_validate, by_id)
 
 
 @router.get("/sessions/{session_id}")
@@ -80,8 +79,7 @@ async def list_messages(
 ) -> Page[MessageOut]:
     """Questions and answers, the oldest first. Quotes are shown as far as their documents are still there."""
     rows = await service.messages(session, scope, parts.cache, session_id, paging)
-    items = rows[: paging.limit]
-    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+    return page_of(rows, paging.limit, lambda message: message, by_id)
 
 
 @router.post("/sessions/{session_id}/messages", status_code=201, response_model=MessageOut, responses=STREAM)

@@ -4,14 +4,15 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.agent.rendering import Citation
-from app.core.text import StorableText, storable
+from app.core.text import Storable
 from app.models import AnswerKind, MessageRole, MessageStatus
 from app.retrieval.schemas import Query
 
-Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(storable)]
+Title = Annotated[str, Storable(strip_whitespace=True, min_length=1, max_length=200)]
+ModelName = Annotated[str, Storable(max_length=200)]
 KnowledgeBaseIds = Annotated[list[UUID], Field(max_length=50, description="Empty: all that you may read.")]
 
 
@@ -22,9 +23,7 @@ class _Body(BaseModel):
 class MessageIn(_Body):
     question: Query
     top_k: Annotated[int, Field(ge=1, le=50, description="How many passages are read at most.")] = 8
-    model: Annotated[
-        StorableText | None, Field(max_length=200, description="A configured chat model; else the first.")
-    ] = None
+    model: Annotated[ModelName | None, Field(description="A configured chat model; else the first.")] = None
 
 
 class AskIn(MessageIn):

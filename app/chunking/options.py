@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.chunking.sizes import ChunkSizes
-from app.core.text import storable
+from app.core.text import Storable
 
-Separator = Annotated[str, StringConstraints(min_length=1, max_length=32), AfterValidator(storable)]
+Separator = Annotated[str, Storable(min_length=1, max_length=32)]
 
 
 class _Options(BaseModel):

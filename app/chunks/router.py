@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from app.chunks import repository, service
+from app.chunks import service
 from app.chunks.parsed import outline, tables
 from app.chunks.preview import MOST_BYTES
 from app.chunks.schemas import (
@@ -23,7 +23,7 @@ from app.chunks.schemas import (
 )
 from app.chunks.state import WorkshopDep, workshop_lifespan
 from app.core.errors import InvalidInput
-from app.core.pagination import Page, Paging, encode_cursor
+from app.core.pagination import Page, Paging, by_id, page_of
 from app.documents import service as documents
 from app.documents.forms import FORM, form_schema, read_file_form
 from app.documents.schemas import ChunkOut
@@ -84,8 +84,7 @@ async def change_chunk(
 async def get_chunk_history(chunk_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[ChunkEditOut]:
     """Who changed what, newest first."""
     rows = await service.history(session, chunk_id, paging)
-    items = [ChunkEditOut.model_validate(row) for row in rows[: paging.limit]]
-    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+    return page_of(rows, paging.limit, ChunkEditOut.model_validate, by_id)
 
 
 @router.get("/v1/documents/{document_id}/tables")
@@ -100,8 +99,7 @@ async def list_tables(
     async with parts.database.read(scope) as session:
         document = await documents.get(session, document_id)
     found = await workshop.parsed.read(scope, document, lambda form: tables(form, after, limit + 1))
-    items = found[:limit]
-    return Page(items=items, next_cursor=str(items[-1].number) if len(found) > limit else None)
+    return page_of(found, limit, lambda table: table, lambda table: str(table.number))
 
 
 @router.get("/v1/documents/{document_id}/tables/{number}", response_model=TableRowsOut, responses=TABLE_ANSWERS)
@@ -139,5 +137,5 @@ async def get_outline(document_id: UUID, scope: Viewer, parts: PartsDep, worksho
     """The document's headings as a tree, each with its page and the chunks that hold its text."""
     async with parts.database.read(scope) as session:
         document = await documents.get(session, document_id)
-        places = await repository.places(session, document)
+        places = await service.places(session, document)
     return await workshop.parsed.read(scope, document, lambda form: outline(form, document.id, places))

@@ -4,11 +4,11 @@ from datetime import datetime
 from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, model_validator
 
 from app.chunking.chunk import ChunkKind, DraftChunk
 from app.chunking.settings import ChunkingSettings
-from app.core.text import storable
+from app.core.text import Storable
 from app.documents.schemas import ChunkOut, FileFields
 from app.ingestion.schemas import OperationOut
 from app.parsing.document import BoundingBox, ColumnProfile
@@ -22,9 +22,7 @@ def _not_blank(value: str) -> str:
     return value
 
 
-ChunkText = Annotated[
-    str, StringConstraints(max_length=MOST_TEXT_CHARACTERS), AfterValidator(storable), AfterValidator(_not_blank)
-]
+ChunkText = Annotated[str, Storable(max_length=MOST_TEXT_CHARACTERS), AfterValidator(_not_blank)]
 
 
 class ChunkPatch(BaseModel):

@@ -42,7 +42,7 @@ def _call(method: str, path: str) -> dict[str, Any]:
 async def _each_tenant(what: Literal["verify", "repair"]) -> list[dict[str, Any]]:
     # Imported here: the engines take a second to import, which commands that are mere clients must not wait for.
     from app.ingestion import reconciler  # noqa: PLC0415
-    from app.ingestion.consistency_router import Consistency  # noqa: PLC0415
+    from app.ingestion.schemas import Consistency  # noqa: PLC0415
     from app.runtime import open_parts  # noqa: PLC0415
 
     check = reconciler.verify if what == "verify" else reconciler.repair

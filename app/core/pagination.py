@@ -2,7 +2,8 @@
 
 import base64
 import binascii
-from typing import Annotated, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Annotated, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Query
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 from app.core.errors import InvalidInput
 
 Item = TypeVar("Item")
+Row = TypeVar("Row")
 
 
 class Page(BaseModel, Generic[Item]):
@@ -34,6 +36,22 @@ async def _page_request(
 
 
 Paging = Annotated[PageRequest, Depends(_page_request)]
+
+
+class Identified(Protocol):
+    @property
+    def id(self) -> UUID: ...
+
+
+def by_id(row: Identified) -> str:
+    """The cursor of a list in the order of its rows' ids."""
+    return encode_cursor(row.id)
+
+
+def page_of(rows: Sequence[Row], limit: int, show: Callable[[Row], Item], cursor: Callable[[Row], str]) -> Page[Item]:
+    """The first `limit` of the rows as they are shown. One more row than that says that another page follows."""
+    shown = rows[:limit]
+    return Page(items=[show(row) for row in shown], next_cursor=cursor(shown[-1]) if len(rows) > limit else None)
 
 
 def encode_cursor(row_id: UUID) -> str:

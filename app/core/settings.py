@@ -158,7 +158,7 @@ class Settings(BaseSettings):
     def _refuse_weak_secret(self) -> None:
         secret = self.secret_key.get_secret_value()
         if self.embedded and not secret:
-            return  # made at first start, see app.adapters.embedded.secret
+            return  # made at first start, see `app.runtime`
         if secret == EXAMPLE_SECRET:
             raise ValueError("BIGGRAPH_SECRET_KEY is the example's. Make your own: openssl rand -hex 32")
         if len(secret.encode()) < MIN_SECRET_BYTES:

@@ -12,9 +12,9 @@ from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
 from app.core.errors import InvalidInput
-from app.core.pagination import Page, Paging, encode_cursor
+from app.core.pagination import Page, Paging, by_id, page_of
 from app.core.scope import TenantScope
-from app.core.text import StorableText
+from app.core.text import Storable
 from app.documents import service
 from app.documents.forms import FORM, form_schema, read_file_form
 from app.documents.repository import ListFilter
@@ -117,13 +117,12 @@ async def list_documents(
     _scope: Viewer,
     session: Reading,
     status: DocumentStatus | None = None,
-    name: Annotated[StorableText | None, Query(max_length=255, description="Part of the name")] = None,
-    tag: Annotated[StorableText | None, Query(max_length=100)] = None,
-    external_id: Annotated[StorableText | None, Query(max_length=255)] = None,
+    name: Annotated[str | None, Storable(max_length=255), Query(description="Part of the name")] = None,
+    tag: Annotated[str, Storable(max_length=100)] | None = None,
+    external_id: Annotated[str, Storable(max_length=255)] | None = None,
 ) -> Page[DocumentOut]:
     rows = await service.list_page(session, kb_id, paging, ListFilter(status, name, tag, external_id))
-    items = [_document_out(row) for row in rows[: paging.limit]]
-    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+    return page_of(rows, paging.limit, _document_out, by_id)
 
 
 @router.get("/v1/documents/{document_id}")
@@ -193,8 +192,7 @@ async def list_chunks(
 ) -> Page[ChunkOut]:
     """Chunks of the active version, in order; parents, where there are any and they are asked for, at the end."""
     rows = await service.chunks(session, document_id, after, limit, parents=parents)
-    items = [ChunkOut.model_validate(row) for row in rows[:limit]]
-    return Page(items=items, next_cursor=str(items[-1].ordinal) if len(rows) > limit else None)
+    return page_of(rows, limit, ChunkOut.model_validate, lambda row: str(row.ordinal))
 
 
 def _document_out(row: Document) -> DocumentOut:

@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from app.chunking.chunk import ChunkKind
-from app.core.text import storable
+from app.core.text import Storable, storable
 from app.ingestion.schemas import OperationOut
 from app.models import DocumentStatus
 
@@ -41,10 +41,10 @@ def _clean_name(value: str) -> str:
 
 
 Metadata = Annotated[dict[str, Scalar], AfterValidator(_clean_metadata)]
-Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100), AfterValidator(storable)]
+Tag = Annotated[str, Storable(strip_whitespace=True, min_length=1, max_length=100)]
 Tags = Annotated[list[Tag], Field(max_length=64), AfterValidator(lambda tags: list(dict.fromkeys(tags)))]
 DocumentName = Annotated[str, AfterValidator(_clean_name)]
-ExternalId = Annotated[str, StringConstraints(min_length=1, max_length=255), AfterValidator(storable)]
+ExternalId = Annotated[str, Storable(min_length=1, max_length=255)]
 
 
 class DocumentFacts(BaseModel):
@@ -61,7 +61,7 @@ class TextDocumentIn(DocumentFacts):
     """A document given as text."""
 
     text: str = Field(min_length=1)
-    title: Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000), AfterValidator(storable)] = Field(
+    title: Annotated[str, Storable(strip_whitespace=True, max_length=1000)] = Field(
         "", description="Searched with the text. Without one the text is searched alone."
     )
     name: DocumentName | None = Field(None, description="Instead of a name made from the title.")

@@ -58,7 +58,6 @@ class UploadRequest:
     """What the document is called in itself, where whoever sends it says so."""
     file_name: str = ""
     """What the original is called, where that is not its name."""
-
     password: SecretStr | None = None
     """Opens the file, where that is protected."""
 
@@ -240,6 +239,7 @@ class _Recording:
 
 
 async def get(session: ReadSession, document_id: UUID) -> Document:
+    """A live document. Raises `NotFound`."""
     document = await repository.find(session, document_id)
     if document is None:
         raise not_found(document_id)
@@ -262,6 +262,7 @@ async def list_page(session: ReadSession, kb_id: UUID, request: PageRequest, whe
 async def chunks(
     session: ReadSession, document_id: UUID, after_ordinal: int, limit: int, *, parents: bool = False
 ) -> list[Chunk]:
+    """Chunks of the active version in order; one more than `limit` where there is one. Raises `NotFound`."""
     document = await get(session, document_id)
     return await repository.chunk_page(session, document, after_ordinal, limit, parents=parents)
 
@@ -319,6 +320,7 @@ async def delete(session: WriteSession, scope: TenantScope, parts: Parts, docume
 
 
 async def receipt(session: ReadSession, document_id: UUID) -> DeletionReceipt:
+    """How far the deletion of a document has come in the stores. Raises `NotFound` where none was asked for."""
     found = await repository.find_receipt(session, document_id)
     if found is None:
         raise NotFound(f"No document {document_id} was deleted.", code="receipt_not_found")

@@ -69,7 +69,7 @@ Authenticated = Annotated[TenantScope, Depends(authenticate)]
 
 
 class Policy:
-    """Admits principals whose role is at least `minimum`; None admits everybody and gives no scope."""
+    """What a route asks of its caller. `name` stands in the OpenAPI schema as `x-policy`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -81,6 +81,8 @@ class PublicPolicy(Policy):
 
 
 class RolePolicy(Policy):
+    """Admits principals whose role is at least `minimum`, and gives the route their scope. Raises `NotAllowed`."""
+
     def __init__(self, minimum: Role) -> None:
         super().__init__(minimum.value)
         self.minimum = minimum

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Depends, Response
 
-from app.core.errors import NotAllowed, NotAuthenticated
+from app.core.errors import NotAuthenticated
 from app.identity import service
 from app.identity.access import (
     ClientAddress,
@@ -94,13 +94,6 @@ async def change_password(
     address: ClientAddress,
 ) -> None:
     """Sets a new password and ends your other logins."""
-    async with parts.database.system() as session:
-        email = await service.person_email(session, scope.principal_id)
-    check_password(body.new_password, email)
-    try:
-        proven = await service.prove(parts, identity, address=address, email=email, password=body.current_password)
-    except NotAuthenticated as error:
-        raise NotAllowed("`current_password` is not your password.", code="wrong_password") from error
-    new_hash = await identity.passwords.hash(body.new_password)
+    proven, new_hash = await service.prove_change(parts, identity, scope, body, address=address)
     async with parts.database.system() as session:
         await service.change_password(session, identity, proven, principal, new_hash)

@@ -6,7 +6,7 @@ from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from app.core.scope import Role
-from app.core.text import StorableText
+from app.core.text import Storable
 
 MAX_PASSWORD_INPUT = 1024
 """What is read at all; which passwords may be chosen is said by `app.identity.passwords`."""
@@ -30,8 +30,8 @@ Email = Annotated[str, Field(max_length=320, examples=["li.wei@example.com"]), A
 TenantName = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_printable)
 ]
-Password = Annotated[StorableText, Field(max_length=MAX_PASSWORD_INPUT)]
-OpaqueToken = Annotated[StorableText, Field(min_length=1, max_length=256)]
+Password = Annotated[str, Storable(max_length=MAX_PASSWORD_INPUT)]
+OpaqueToken = Annotated[str, Storable(min_length=1, max_length=256)]
 
 
 class RegisterIn(BaseModel):

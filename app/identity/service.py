@@ -9,11 +9,12 @@ from datetime import timedelta
 from uuid import UUID
 
 from app.core.database import ReadSession, WriteSession
-from app.core.errors import Conflict, NotAuthenticated, NotFound
+from app.core.errors import Conflict, NotAllowed, NotAuthenticated, NotFound
 from app.core.ids import new_id
 from app.core.scope import Role, TenantScope
 from app.identity import repository
-from app.identity.schemas import Me, OwnTenant, TenantRef, Tokens, UserOut
+from app.identity.passwords import check_password
+from app.identity.schemas import Me, OwnTenant, PasswordChangeIn, TenantRef, Tokens, UserOut
 from app.identity.state import Identity
 from app.identity.tokens import Principal, hash_opaque_token, issue_access_token, new_opaque_token
 from app.models import RefreshToken, User
@@ -187,11 +188,24 @@ async def own_tenants(session: ReadSession, user_id: UUID) -> list[OwnTenant]:
     return [OwnTenant(id=tenant.id, name=tenant.name, role=role) for tenant, role in rows]
 
 
-async def person_email(session: ReadSession, user_id: UUID) -> str:
-    user = await repository.find_user(session, user_id)
+async def prove_change(
+    parts: Parts, identity: Identity, scope: TenantScope, body: PasswordChangeIn, *, address: str
+) -> tuple[Proven, str]:
+    """The proof that the caller may change their password, and the new one's hash: what is slow, without a connection.
+
+    Raises `InvalidInput` for a password that may not be chosen, `NotAllowed` where the current one is wrong, and
+    `TooManyRequests`.
+    """
+    async with parts.database.system() as session:
+        user = await repository.find_user(session, scope.principal_id)
     if user is None:
         raise NotFound("There is no such person any more.")
-    return user.email
+    check_password(body.new_password, user.email)
+    try:
+        proven = await prove(parts, identity, address=address, email=user.email, password=body.current_password)
+    except NotAuthenticated as error:
+        raise NotAllowed("`current_password` is not your password.", code="wrong_password") from error
+    return proven, await identity.passwords.hash(body.new_password)
 
 
 async def change_password(

@@ -20,8 +20,8 @@ from app.chunking.chunk import embedded_text, text_hash
 from app.core.errors import BigGraphError
 from app.core.ledger import Lease
 from app.ingestion import edits_repository, repository
-from app.ingestion.checkpoints import reached
 from app.ingestion.edits_repository import NewText
+from app.ingestion.projection import embed_missing
 from app.ingestion.repository import Subject
 from app.models import Chunk
 from app.ports.parts import Parts
@@ -69,7 +69,6 @@ async def _write(parts: Parts, lease: Lease, subject: Subject, chunks: Sequence[
         with suppress(BigGraphError):
             await _upsert(parts, lease, subject, await _made(parts, lease, subject, before))
         raise
-    reached("edits_written")
     return wanted
 
 
@@ -80,9 +79,7 @@ async def _made(parts: Parts, lease: Lease, subject: Subject, texts: Mapping[Chu
     hashes = {chunk_id: text_hash(text) for chunk_id, text in whole.items()}
     async with parts.database.read(lease.scope) as session:
         vectors = await repository.vectors(session, parts.embedder.space.name, list(hashes.values()))
-    missing = {hashes[chunk_id]: text for chunk_id, text in whole.items() if hashes[chunk_id] not in vectors}
-    if missing:
-        vectors |= dict(zip(missing, await parts.embedder.embed_passages(list(missing.values())), strict=True))
+    vectors |= await embed_missing(parts, {hashes[chunk_id]: text for chunk_id, text in whole.items()}, vectors)
     return {
         chunk.id: NewText(
             text=text,

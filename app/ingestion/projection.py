@@ -1,7 +1,7 @@
 """Chunks as the two indexes hold them, made from what Postgres holds. Ingestion and repair write the same."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -31,16 +31,25 @@ class Batch:
 
 async def write_vectors(parts: Parts, scope: TenantScope, subject: Subject, batch: Batch) -> None:
     """Upserts vectors; those that are no longer cached are embedded again."""
-    vectors = batch.vectors
-    missing = {chunk.text_hash: text_of(subject, chunk) for chunk in batch.chunks if chunk.text_hash not in vectors}
-    if missing:
-        made = await parts.embedder.embed_passages(list(missing.values()))
-        embedded = dict(zip(missing, made, strict=True))
-        vectors = vectors | embedded
+    texts = {chunk.text_hash: text_of(subject, chunk) for chunk in batch.chunks}
+    made = await embed_missing(parts, texts, batch.vectors)
+    if made:
         async with parts.database.write(scope) as session:
-            await repository.add_vectors(session, scope.tenant_id, parts.embedder.space.name, embedded)
+            await repository.add_vectors(session, scope.tenant_id, parts.embedder.space.name, made)
+    vectors = batch.vectors | made
     points = [VectorPoint(subject.source(chunk.id), vectors[chunk.text_hash]) for chunk in batch.chunks]
     await parts.vectors.upsert(scope, points)
+
+
+async def embed_missing(
+    parts: Parts, texts: Mapping[bytes, str], vectors: Mapping[bytes, Vectors]
+) -> dict[bytes, Vectors]:
+    """A vector by hash for each of the texts, which are by hash as well, that has none among `vectors`."""
+    missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in vectors}
+    if not missing:
+        return {}
+    made = await parts.embedder.embed_passages(list(missing.values()))
+    return dict(zip(missing, made, strict=True))
 
 
 async def write_terms(parts: Parts, scope: TenantScope, subject: Subject, batch: Batch, version: int) -> None:

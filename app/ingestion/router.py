@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from app.core.errors import BigGraphError
-from app.core.pagination import Page, Paging, encode_cursor
+from app.core.pagination import Page, Paging, by_id, page_of
 from app.identity.access import CurrentPrincipal, Editor, IdentityDep, PartsDep, Reading, Viewer, Writing
 from app.ingestion import service
 from app.ingestion.repository import OperationFilter
@@ -29,8 +29,7 @@ async def list_operations(
 ) -> Page[OperationOut]:
     """Newest first. `state=failed` lists what was given up."""
     rows = await service.list_page(session, paging, OperationFilter(state, document_id, knowledge_base_id))
-    items = [OperationOut.of(row) for row in rows[: paging.limit]]
-    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+    return page_of(rows, paging.limit, OperationOut.of, by_id)
 
 
 @router.get("/{operation_id}")

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from app.core.pagination import Page, Paging, encode_cursor
+from app.core.pagination import Page, Paging, by_id, page_of
 from app.identity.access import Admin, PartsDep, Reading, Viewer, Writing
 from app.knowledge_bases import service
 from app.knowledge_bases.schemas import KnowledgeBaseDetail, KnowledgeBaseIn, KnowledgeBaseOut, KnowledgeBasePatch
@@ -20,8 +20,7 @@ async def create_knowledge_base(body: KnowledgeBaseIn, scope: Admin, session: Wr
 @router.get("")
 async def list_knowledge_bases(paging: Paging, _scope: Viewer, session: Reading) -> Page[KnowledgeBaseOut]:
     rows = await service.list_page(session, paging)
-    items = [KnowledgeBaseOut.model_validate(row) for row in rows[: paging.limit]]
-    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+    return page_of(rows, paging.limit, KnowledgeBaseOut.model_validate, by_id)
 
 
 @router.get("/{kb_id}")

@@ -4,12 +4,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from app.core.text import Storable
 from app.knowledge_bases.settings import KnowledgeBaseSettings
 
 Name = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
 ]
-Description = Annotated[str, StringConstraints(max_length=2000, pattern=r"^[^\x00]*$")]
+Description = Annotated[str, Storable(max_length=2000)]
 
 
 class KnowledgeBaseIn(BaseModel):

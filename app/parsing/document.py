@@ -122,6 +122,15 @@ class Element(BaseModel):
     """Of text that was recognised in a picture: 0 to 1. None where the file itself holds the text."""
 
 
+def add_joined(elements: list[Element], element: Element) -> None:
+    """Adds an element; code goes on in the code before it, for formats in which each of its lines is a paragraph."""
+    last = elements[-1] if elements else None
+    if last is not None and element.kind is last.kind is ElementKind.CODE:
+        elements[-1] = last.model_copy(update={"text": f"{last.text}\n{element.text}"})
+    else:
+        elements.append(element)
+
+
 class Reading(BaseModel):
     """How a file was read, for whoever wants to know what became of it. JSON both ways."""
 

@@ -1,4 +1,7 @@
-"""Terms of chunks, ranked by BM25 (k1 = 1.2, b = 0.75). Text arrives as terms already: `app.terms` makes them."""
+"""Terms of chunks, ranked by BM25 (k1 = 1.0, b = 0.75, as `app.adapters.bm25` says).
+
+Text arrives as terms already: `app.terms` makes them.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass

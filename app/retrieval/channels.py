@@ -60,7 +60,8 @@ class Channels:
         self._scope = scope
         self._query = query
         self._took = took
-        self._vector: Vectors | None = None
+        self.query_vector: Vectors | None = None
+        """Shape (dimensions,), length 1; None until the dense channel has made it."""
 
     async def read(self, where: IndexFilter, limit: int) -> Reading:
         """The best `limit` of each channel. Raises `Unavailable` when every channel that was to be asked has failed."""
@@ -84,10 +85,10 @@ class Channels:
             return await self._parts.vectors.search(self._scope, vector, where, limit)
 
     async def _embedded(self) -> Vectors:
-        if self._vector is None:
+        if self.query_vector is None:
             with stopwatch(self._took, "embed"):
-                self._vector = await self._parts.embedder.embed_query(self._query)
-        return self._vector
+                self.query_vector = await self._parts.embedder.embed_query(self._query)
+        return self.query_vector
 
     async def _search_bm25(self, where: IndexFilter, limit: int) -> list[Candidate]:
         with stopwatch(self._took, "bm25"):

@@ -9,8 +9,9 @@ from uuid import UUID
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from app.chunking.chunk import ChunkKind
-from app.core.text import storable
+from app.core.text import Storable
 from app.parsing.document import BoundingBox
+from app.ports.vector_index import Vectors
 from app.retrieval.explained import Explanation
 from app.retrieval.settings import (
     LEAST_CANDIDATES,
@@ -32,12 +33,10 @@ def _not_blank(value: str) -> str:
     return value
 
 
-Query = Annotated[
-    str, Field(min_length=1, max_length=MOST_QUERY_CHARACTERS), AfterValidator(storable), AfterValidator(_not_blank)
-]
-Label = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(storable)]
+Query = Annotated[str, Storable(min_length=1, max_length=MOST_QUERY_CHARACTERS), AfterValidator(_not_blank)]
+Label = Annotated[str, Storable(min_length=1, max_length=255)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
-Content = Annotated[str, Field(max_length=16_384), AfterValidator(storable)]
+Content = Annotated[str, Storable(max_length=16_384)]
 MetadataValue = bool | int | Real | Content
 MetadataChoice = MetadataValue | Annotated[list[MetadataValue], Field(min_length=1, max_length=100)]
 Moment = Annotated[AwareDatetime, Field(ge=EARLIEST, le=LATEST)]
@@ -204,6 +203,8 @@ class TookMs(BaseModel):
 class RetrievalResult(BaseModel):
     """Hits, best first."""
 
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     hits: list[Hit]
     degraded: list[EngineName]
     """What could not be asked, so that hits come from the other channel alone."""
@@ -211,3 +212,6 @@ class RetrievalResult(BaseModel):
     settings: UsedSettings
     took_ms: TookMs
     explanation: Explanation | None = None
+    query_vector: Vectors | None = Field(None, exclude=True, repr=False)
+    """Shape (dimensions,), length 1; None where the dense channel was not asked or could not embed the query. For
+    callers in this process: a client has no use for it, so no answer over HTTP holds it."""

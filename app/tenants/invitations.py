@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.core.database import ReadSession, WriteSession
 from app.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
-from app.core.pagination import Page, PageRequest, encode_cursor
+from app.core.pagination import Page, PageRequest, by_id, page_of
 from app.core.scope import Role, TenantScope
 from app.identity import service as identity_service
 from app.identity.passwords import check_password
@@ -66,8 +66,7 @@ async def invite(session: WriteSession, parts: Parts, scope: TenantScope, body: 
 
 async def list_invitations(session: ReadSession, scope: TenantScope, paging: PageRequest) -> Page[InvitationOut]:
     rows = await repository.invitations_page(session, scope.tenant_id, paging)
-    items = [invitation_out(row) for row in rows[: paging.limit]]
-    return Page(items=items, next_cursor=encode_cursor(items[-1].id) if len(rows) > paging.limit else None)
+    return page_of(rows, paging.limit, invitation_out, by_id)
 
 
 async def revoke(session: WriteSession, scope: TenantScope, invitation_id: UUID) -> None:

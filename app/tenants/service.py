@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.core.database import ReadSession, WriteSession
 from app.core.errors import Conflict, NotAllowed, NotFound
-from app.core.pagination import Page, PageRequest, encode_cursor
+from app.core.pagination import Page, PageRequest, encode_cursor, page_of
 from app.core.scope import Role, TenantScope
 from app.identity import service as identity_service
 from app.identity.state import Identity
@@ -34,8 +34,7 @@ def _found(tenant: Tenant | None) -> Tenant:
 
 async def list_members(session: ReadSession, scope: TenantScope, paging: PageRequest) -> Page[MemberOut]:
     rows = await repository.members_page(session, scope.tenant_id, paging)
-    items = [member_out(membership, email) for membership, email in rows[: paging.limit]]
-    return Page(items=items, next_cursor=encode_cursor(items[-1].user_id) if len(rows) > paging.limit else None)
+    return page_of(rows, paging.limit, lambda row: member_out(*row), lambda row: encode_cursor(row[0].user_id))
 
 
 def member_out(membership: Membership, email: str) -> MemberOut:

@@ -32,6 +32,7 @@ def test_a_question_that_goes_on_is_searched_with_the_one_before(question: str) 
         "Android phones: which are supported?",
         "火星上有水吗？",
         "那么公司在卑尔根的工程师一共有多少人呢？",
+        "What about the fee for tours of 青屿 today?",
     ],
 )
 def test_a_question_that_names_its_subject_stands_alone(question: str) -> None:

@@ -20,7 +20,8 @@ async def test_the_answer_in_one_language_is_nearer_than_another_matter_in_the_o
     parts: Parts, question: str, written: Language
 ) -> None:
     other = next(language for language in Language if language is not written)
-    asked = await LanguageMeans().neutral(parts.embedder, question, language_of(question))
+    vector = await parts.embedder.embed_query(question)
+    asked = await LanguageMeans().neutral(parts.embedder, vector, language_of(question))
     vectors = await parts.embedder.embed_passages([LEAVE[written], CLOSED[other]])
     answer, another = asked.similarities(vectors, [written, other])
     assert answer > another + 0.1

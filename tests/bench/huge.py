@@ -157,7 +157,7 @@ async def main(rows: int, pages: int, *, whole: bool) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.huge", description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--pages", type=int, default=1_000)
     parser.add_argument("--whole", action="store_true", help="wait for the embedding of all chunks")

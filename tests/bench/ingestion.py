@@ -120,7 +120,11 @@ async def main(documents: int, words: int, rounds: int, files: Sequence[Path], s
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.ingestion",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--documents", type=int, default=8)
     parser.add_argument("--words", type=int, default=12_000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -141,7 +141,9 @@ def main(files: list[Path], rounds: int, *, cpu_time: bool) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.parsing", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cpu-time", action="store_true", help="processor time; leaves out the sandbox")
     parser.add_argument("--file", action="append", type=Path, default=[])

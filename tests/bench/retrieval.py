@@ -242,7 +242,9 @@ async def run(sizes: list[int], queries: int, embed: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench.retrieval", description=__doc__.splitlines()[0] if __doc__ else None
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--embed", type=int, default=0, help="chunks whose vectors are made by the model")

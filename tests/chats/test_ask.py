@@ -7,9 +7,11 @@ import pytest
 
 from app.core.ids import new_id
 from app.ports.parts import Parts
+from app.ports.vector_index import Vectors
 from tests.chats.events import events_of, text_of
-from tests.chats.people import shelf_of
+from tests.chats.people import HANDBOOK, shelf_of
 from tests.conftest import Person, Register
+from tests.retrieval.shelf import Shelf
 
 EVENTS = {"accept": "text/event-stream"}
 
@@ -71,6 +73,35 @@ async def test_an_empty_knowledge_base_has_no_answer(register: Register, parts: 
     kb_id = await shelf_of(parts, person).knowledge_base()
     assert (await ask(person, "How long is annual leave?", kb_id)).json()["kind"] == "not_found"
     assert (await ask(person, "How long is annual leave?")).json()["kind"] == "not_found"
+
+
+@pytest.fixture
+def embedded(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries that the embedder was given."""
+    queries, embed_query = list[str](), parts.embedder.embed_query
+
+    async def recorded(text: str) -> Vectors:
+        queries.append(text)
+        return await embed_query(text)
+
+    monkeypatch.setattr(parts.embedder, "embed_query", recorded)
+    return queries
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "bm25"])
+async def test_a_question_is_embedded_once(owner: Person, library: Shelf, embedded: list[str], mode: str) -> None:
+    """By the search, or where that asks no vectors by what compares its hits with the question."""
+    kb_id = await library.knowledge_base(mode=mode)
+    await library.document(kb_id, *HANDBOOK, name="handbook.md")
+    question = "How many days of annual leave?"
+    assert "25 days" in (await ask(owner, question, kb_id)).json()["answer"]
+    assert embedded.count(question) == 1
+
+
+async def test_where_nothing_is_found_nothing_is_compared(owner: Person, library: Shelf, embedded: list[str]) -> None:
+    kb_id = await library.knowledge_base(mode="bm25")
+    assert (await ask(owner, "How many days of annual leave?", kb_id)).json()["kind"] == "not_found"
+    assert embedded == []
 
 
 async def test_events_come_in_order_and_make_up_the_answer(owner: Person, handbook: UUID) -> None:

@@ -1,7 +1,9 @@
 """What a refused request is told: which field, where, and what to do."""
 
+import json
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.conftest import Person
@@ -37,6 +39,30 @@ async def test_fields_outside_of_the_body_are_told_from_it(owner: Person) -> Non
     assert limit.json()["detail"].startswith("`limit` in the query should be less than or equal to ")
     path = await owner.client.get("/v1/knowledge-bases/7")
     assert path.json()["detail"].startswith("`kb_id` in the path should be a valid UUID")
+
+
+async def test_lengths_of_text_are_told_in_characters(owner: Person, anonymous: httpx.AsyncClient) -> None:
+    """Whatever else a text is checked for: pydantic counts "items" of what a function has returned."""
+    kb = (await owner.client.post("/v1/knowledge-bases", json={"name": "Lengths"})).json()
+    documents = f"/v1/knowledge-bases/{kb['id']}/documents"
+    login = {"email": "li.wei@example.com", "password": "x" * 1025}
+    answers = [
+        *[await owner.client.get(documents, params={name: "x" * 256}) for name in ("name", "tag", "external_id")],
+        await anonymous.post("/v1/auth/login", json=login),
+        await anonymous.post("/v1/auth/refresh", json={"refresh_token": "x" * 257}),
+        await owner.client.post("/v1/ask", json={"question": "leave?", "model": "x" * 201}),
+        await owner.client.post("/v1/retrieve", json={"query": "leave?", "filter": {"tags_any": ["x" * 256]}}),
+        await owner.client.post(documents, json={"text": "a", "external_id": "x" * 256}),
+    ]
+    details = [answer.json()["detail"] for answer in answers]
+    assert all("should have at most" in detail and detail.endswith(" characters.") for detail in details), details
+
+
+@pytest.mark.parametrize("sign", ["\0", "\ud800"])
+async def test_text_that_cannot_be_stored_is_told_what_it_holds(owner: Person, sign: str) -> None:
+    body = json.dumps({"title": f"a{sign}"})
+    answer = await owner.client.post("/v1/sessions", content=body, headers={"content-type": "application/json"})
+    assert answer.json()["detail"] == "`title` in the body: holds a NUL character or half of a surrogate pair."
 
 
 async def test_fields_of_an_upload_are_of_the_body(owner: Person) -> None:

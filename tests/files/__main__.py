@@ -111,7 +111,7 @@ async def main(arguments: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(prog="python -m tests.files")
     parser.add_argument("--pdf", choices=get_args(PdfMode), default="auto")
     parser.add_argument("--engine", choices=sorted(PDF_ENGINES), default="pymupdf")
     parser.add_argument("words", nargs="*")

@@ -210,7 +210,9 @@ async def main(arguments: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.files.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--python", required=True, help="interpreter of the environment that has the other libraries")
     parser.add_argument("--limit", type=float, default=300, help="seconds for one file, start included")
     parser.add_argument("--only", action="append", choices=LIBRARIES)

@@ -117,7 +117,9 @@ async def main(arguments: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.files.tables", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--python", help="interpreter of the environment that has the other libraries")
     parser.add_argument("words", nargs="*")
     sys.exit(asyncio.run(main(parser.parse_args())))

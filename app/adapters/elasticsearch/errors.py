@@ -21,7 +21,8 @@ def translated_errors() -> Iterator[None]:
             raise index_missing() from error
         if status in {401, 403}:
             raise EngineRejected(
-                "Elasticsearch refuses the credentials in ELASTICSEARCH_URL.", code="text_index_forbidden"
+                "Elasticsearch refuses the credentials in ELASTICSEARCH_URL or ELASTICSEARCH_API_KEY: correct them.",
+                code="text_index_forbidden",
             ) from error
         raise EngineRejected("Elasticsearch refused the request.", code="text_index_refused") from error
     except UnsupportedProductError as error:

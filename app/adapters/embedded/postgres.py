@@ -75,13 +75,6 @@ class EmbeddedPostgres:
                 )
         return DatabaseUrls(owner=self._url(OWNER_ROLE, name), application=self._url(APPLICATION_ROLE, name))
 
-    async def drop_database(self, name: str) -> None:
-        await asyncio.to_thread(self._drop_database, name)
-
-    def _drop_database(self, name: str) -> None:
-        with psycopg.connect(self._superuser_url("postgres"), autocommit=True) as connection:
-            connection.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
-
     async def stop(self) -> None:
         """Ends the server with its connections closed and its data safe."""
         if self._server is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from app.parsing.document import Element, ElementKind, ParsedDocument, Table
+from app.parsing.document import Element, ElementKind, ParsedDocument, Table, add_joined
 from app.parsing.parsers.docx_package import DocxPackage
 from app.parsing.parsers.docx_styles import ParagraphStyle, Styles
 from app.parsing.parsers.docx_text import Piece, mark_is_deleted, paragraph_pieces
@@ -84,11 +84,7 @@ class _BodyReader:
     def _add(self, style: ParagraphStyle, text: str) -> None:
         if style.is_title and not self.title:
             self.title = " ".join(text.split())
-        last = self.elements[-1] if self.elements else None
-        if style.kind is ElementKind.CODE and last is not None and last.kind is ElementKind.CODE:
-            self.elements[-1] = last.model_copy(update={"text": f"{last.text}\n{text}"})
-            return
-        self.elements.append(Element(kind=style.kind, text=text, level=style.level))
+        add_joined(self.elements, Element(kind=style.kind, text=text, level=style.level))
 
     def _footnote(self, piece: Piece) -> None:
         node = self.notes.get(piece.note)

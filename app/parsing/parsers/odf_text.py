@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from app.parsing.document import BoundingBox, Element, ElementKind, Table
+from app.parsing.document import BoundingBox, Element, ElementKind, Table, add_joined
 from app.parsing.parsers.odf_styles import OdfStyles
 from app.parsing.parsers.xml_tree import attribute, children, first, local_name, number
 from app.parsing.reasons import parse_failure
@@ -98,11 +98,7 @@ class OdfReader:
             self._add(Element(kind=ElementKind.TABLE, table=table))
 
     def _add(self, element: Element) -> None:
-        last = self.elements[-1] if self.elements else None
-        if element.kind is ElementKind.CODE and last is not None and last.kind is ElementKind.CODE:
-            self.elements[-1] = last.model_copy(update={"text": f"{last.text}\n{element.text}"})
-            return
-        self.elements.append(element.model_copy(update={"page": self.page, "bbox": self.box}))
+        add_joined(self.elements, element.model_copy(update={"page": self.page, "bbox": self.box}))
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from app.parsing.document import Element, ElementKind, Table
+from app.parsing.document import Element, ElementKind, Table, add_joined
 from app.parsing.parsers.docx_styles import ParagraphStyle
 from app.parsing.reasons import parse_failure
 from app.parsing.tables import SpannedCell, fill_spans, without_empty_edges
@@ -56,7 +56,7 @@ class Body:
         if text.strip():
             if style.is_title:
                 self.title = self.title or " ".join(text.split())
-            self._add(Element(kind=style.kind, text=text, level=style.level))
+            add_joined(self.elements, Element(kind=style.kind, text=text, level=style.level))
         self._end_notes()
 
     def end_cell(self) -> None:
@@ -81,9 +81,9 @@ class Body:
         table = _table(self._rows)
         self._rows = []
         if len(table.rows) == 1 and len(table.rows[0]) == 1:  # a frame around text
-            self._add(Element(kind=ElementKind.PARAGRAPH, text=table.rows[0][0]))
+            add_joined(self.elements, Element(kind=ElementKind.PARAGRAPH, text=table.rows[0][0]))
         elif table.rows:
-            self._add(Element(kind=ElementKind.TABLE, table=table))
+            add_joined(self.elements, Element(kind=ElementKind.TABLE, table=table))
         self._end_notes()
 
     def end(self, style: ParagraphStyle) -> None:
@@ -91,13 +91,6 @@ class Body:
         if self._cell or self._row:
             self.end_cell()
         self.end_paragraph(style, in_table=False)
-
-    def _add(self, element: Element) -> None:
-        last = self.elements[-1] if self.elements else None
-        if element.kind is ElementKind.CODE and last is not None and last.kind is ElementKind.CODE:
-            self.elements[-1] = last.model_copy(update={"text": f"{last.text}\n{element.text}"})
-        else:
-            self.elements.append(element)
 
     def _end_notes(self) -> None:
         self.elements.extend(Element(kind=ElementKind.FOOTNOTE, text=text.strip()) for text in self._notes)
