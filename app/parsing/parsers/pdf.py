@@ -125,9 +125,9 @@ class _Page:
         if tables is None:
             with self._upright(found.turn) as page:
                 tables = ruled_tables(page, words)
-        self._put_in(found, tables)
-        outside = [one for one in drawings if not any(lies_in(one.box, table.box) for table in tables)]
-        self._put_in(found, list(lined_tables(outside, words)))
+        for table in tables:
+            drawings = [drawing for drawing in drawings if not lies_in(drawing.box, table.box)]
+        self._put_in(found, [*tables, *lined_tables(drawings, words)])
         return True
 
     def _turned(self, box: Box, found: PageLines) -> Box:
