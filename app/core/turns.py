@@ -51,15 +51,22 @@ _NEXT = text(
     limit 1
     """
 )
-# What has waited for less than a second may have a worker already that is just taking it.
+# What has waited for less than a second may have a worker already that is just taking it. What has a message that is
+# not published yet waits for the sweeper, not for a worker: it would be taken by the message of whoever gives way, who
+# would then have none.
 _OTHERS_WAIT = text(
     _TENANTS  # noqa: S608 - nothing but constants
-    + """
+    + """,
+    unpublished as materialized (
+        select arguments ->> 'operation_id' as operation_id from outbox where state = 'pending' and due_at <= now()
+    )
     select exists (
         select from waiting
         cross join lateral (
             select from operations
-            where state = 'queued' and tenant_id = waiting.tenant_id and due_at <= now() - interval '1 second' limit 1
+            where state = 'queued' and tenant_id = waiting.tenant_id and due_at <= now() - interval '1 second'
+                and not exists (select from unpublished where operation_id = operations.id::text)
+            limit 1
         ) as due
         left join running on running.tenant_id = waiting.tenant_id
         where coalesce(running.number, 0) < (select number from running where tenant_id = :tenant_id)
@@ -85,6 +92,6 @@ async def next_turn(database: Database) -> Turn | None:
 
 
 async def others_wait(database: Database, tenant_id: UUID) -> bool:
-    """Whether a tenant who has less running than the given one waits, as no worker is free."""
+    """Whether a tenant who has less running than the given one waits for a worker."""
     async with database.system() as session:
         return bool(await session.scalar(_OTHERS_WAIT, {"tenant_id": tenant_id}))

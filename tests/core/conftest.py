@@ -116,6 +116,11 @@ class Desk:
         await self.engines.redis.flushall()
 
 
+def without_broker(desk: Desk, tmp_path: Path) -> Outbox:
+    """An outbox whose broker does not run."""
+    return Outbox(desk.database, CeleryBroker(create_celery(f"redis+socket://{tmp_path / 'nobody.sock'}")))
+
+
 @pytest.fixture
 async def desk(engines: Engines) -> Desk:
     async with engines.database.system() as session:

@@ -1,14 +1,17 @@
 """Tenants take turns, however much one of them has queued."""
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 from uuid import UUID
 
 from app.core import turns
 from app.core.ids import new_id
+from app.core.ledger import Ledger
 from app.core.scope import Role, TenantScope
 from app.core.turns import next_turn, others_wait
 from app.models import Operation, Tenant
-from tests.core.conftest import Desk
+from tests.core.conftest import Desk, without_broker
 
 
 async def neighbour(desk: Desk) -> Desk:
@@ -103,3 +106,17 @@ async def test_a_tenant_gives_way_to_those_who_have_less_running(desk: Desk) -> 
     assert await work(desk) == waiting
     await other.pass_time(await other.enqueue(), 2)
     assert not await others_wait(desk.database, desk.scope.tenant_id)  # each has one running
+
+
+async def test_nobody_gives_way_to_what_waits_for_the_sweeper(desk: Desk, tmp_path: Path) -> None:
+    """Its message is still to be published: whoever gave way would take it by the message of its own operation."""
+    broken = replace(
+        desk, ledger=Ledger(desk.database, without_broker(desk, tmp_path), lease_seconds=30, max_attempts=3)
+    )
+    other = await neighbour(broken)
+    await desk.enqueue()
+    await work(desk)
+    await other.pass_time(await other.enqueue(), 2)
+    assert not await others_wait(desk.database, desk.scope.tenant_id)
+    assert await desk.outbox.sweep() == 1
+    assert await others_wait(desk.database, desk.scope.tenant_id)
