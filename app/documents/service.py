@@ -156,6 +156,7 @@ class _Recording:
 
     async def _check_quota(self, replaced: Document | None) -> None:
         settings = self.parts.settings
+        await repository.lock_usage(self.session, self.scope.tenant_id)
         documents, stored = await repository.usage(self.session)
         if replaced is None and documents >= settings.tenant_max_documents:
             raise TooManyRequests(
