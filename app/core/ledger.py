@@ -111,7 +111,7 @@ class Ledger:
         return operation
 
     def _wake(self, session: WriteSession, operation: Operation, delay: timedelta | None = None) -> None:
-        arguments = {"tenant_id": str(operation.tenant_id), "operation_id": str(operation.id)}
+        arguments = run_arguments(operation.tenant_id, operation.id)
         self._outbox.add(session, operation.tenant_id, RUN_TASK, arguments, delay=delay)
 
     async def cancel(self, session: WriteSession, operation_id: UUID) -> Operation:
@@ -308,6 +308,11 @@ class Ledger:
             await session.execute(update(Operation).where(running).values(due_at=func.now() - NUDGE_AFTER))
             waiting = (Operation.state == OperationState.QUEUED) & (Operation.due_at <= func.now())
             await session.execute(update(Operation).where(waiting).values(due_at=func.now() - 2 * NUDGE_AFTER))
+
+
+def run_arguments(tenant_id: UUID, operation_id: UUID) -> dict[str, str]:
+    """Of `RUN_TASK`: what the message that wakes a worker for an operation says."""
+    return {"tenant_id": str(tenant_id), "operation_id": str(operation_id)}
 
 
 def _due() -> ColumnElement[bool]:
