@@ -3,7 +3,8 @@
 A message says that an operation waits, and names it. If workers took what is named, a tenant who uploads a thousand
 files would keep everybody else waiting behind them. So a worker takes from the tenant who has the fewest operations
 running, whatever its message named: a message was sent for each operation that waits, so each is taken in the end.
-An operation that takes long asks now and then whether somebody waits for its worker, and gives way.
+Within a tenant they go by `turn_at`, so that small files do not wait behind large ones that were uploaded just before.
+An operation that takes long asks now and then whether one that comes before it waits for its worker, and gives way.
 """
 
 from typing import NamedTuple
@@ -29,7 +30,7 @@ _TENANTS = """
         where state = 'running' and due_at > now() group by tenant_id
     )
 """
-# `first` is the oldest of each. What another worker is just taking is locked, and passed over. Tenants are put in order
+# `first` is the first of each. What another worker is just taking is locked, and passed over. Tenants are put in order
 # before anything of theirs is locked, and the first row ends it: a worker that locked a row of each would let another
 # one find nothing and give up its message, and what that was sent for would wait for the sweeper.
 _NEXT = text(
@@ -46,7 +47,7 @@ _NEXT = text(
     cross join lateral (
         select tenant_id, id from operations
         where state = 'queued' and tenant_id = tenant.tenant_id and due_at <= now()
-        order by due_at limit 1 for update skip locked
+        order by turn_at, id limit 1 for update skip locked
     ) as first
     limit 1
     """
@@ -63,13 +64,16 @@ _OTHERS_WAIT = text(
     select exists (
         select from waiting
         cross join lateral (
-            select from operations
+            select turn_at from operations
             where state = 'queued' and tenant_id = waiting.tenant_id and due_at <= now() - interval '1 second'
                 and not exists (select from unpublished where operation_id = operations.id::text)
-            limit 1
+            order by turn_at, id limit 1
         ) as due
         left join running on running.tenant_id = waiting.tenant_id
-        where coalesce(running.number, 0) < (select number from running where tenant_id = :tenant_id)
+        where case waiting.tenant_id
+            when :tenant_id then due.turn_at < (select turn_at from operations where id = :operation_id)
+            else coalesce(running.number, 0) < (select number from running where tenant_id = :tenant_id)
+        end
     )
     """
 )
@@ -81,7 +85,7 @@ class Turn(NamedTuple):
 
 
 async def next_turn(database: Database) -> Turn | None:
-    """The oldest due operation of the tenant who has least running. None: nothing waits.
+    """The first due operation of the tenant who has least running. None: nothing waits.
 
     Lots decide between equals: whoever's message came first would be whoever has sent the most, and where there is one
     worker, all are equals whenever it is free.
@@ -91,7 +95,10 @@ async def next_turn(database: Database) -> Turn | None:
     return None if row is None else Turn(row.tenant_id, row.id)
 
 
-async def others_wait(database: Database, tenant_id: UUID) -> bool:
-    """Whether a tenant who has less running than the given one waits for a worker."""
+async def others_wait(database: Database, turn: Turn) -> bool:
+    """Whether for a worker waits what comes before the given operation, which runs.
+
+    That is an operation of a tenant who has less running, or of its own tenant an earlier one.
+    """
     async with database.system() as session:
-        return bool(await session.scalar(_OTHERS_WAIT, {"tenant_id": tenant_id}))
+        return bool(await session.scalar(_OTHERS_WAIT, turn._asdict()))

@@ -225,6 +225,7 @@ class _Recording:
             knowledge_base_id=kb.id,
             document_id=document.id,
             generation=document.latest_generation,
+            size_bytes=file.size_bytes,
         )
 
     def _settings(self, kb: KnowledgeBase, document: Document) -> dict[str, object]:

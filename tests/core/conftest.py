@@ -67,9 +67,12 @@ class Desk:
     def database(self) -> Database:
         return self.engines.database
 
-    async def enqueue(self, kind: OperationKind = OperationKind.INGEST) -> UUID:
+    async def enqueue(self, kind: OperationKind = OperationKind.INGEST, *, size_bytes: int = 0) -> UUID:
         async with self.database.write(self.scope) as session:
-            return self.ledger.enqueue(session, self.scope, kind, document_id=new_id(), generation=1).id
+            operation = self.ledger.enqueue(
+                session, self.scope, kind, document_id=new_id(), generation=1, size_bytes=size_bytes
+            )
+        return operation.id
 
     async def enter(self, lease: Lease, stage: str) -> None:
         """As a worker that begins a stage."""
@@ -97,6 +100,13 @@ class Desk:
                 update(Operation)
                 .where(Operation.id == operation_id)
                 .values(due_at=Operation.due_at - timedelta(seconds=seconds))
+            )
+
+    async def age(self, operation_id: UUID, by: timedelta) -> None:
+        """As if it had been asked for so much earlier."""
+        async with self.database.system() as session:
+            await session.execute(
+                update(Operation).where(Operation.id == operation_id).values(turn_at=Operation.turn_at - by)
             )
 
     async def messages(self) -> list[OutboxMessage]:
