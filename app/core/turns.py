@@ -96,9 +96,9 @@ async def next_turn(database: Database) -> Turn | None:
 
 
 async def others_wait(database: Database, turn: Turn) -> bool:
-    """Whether for a worker waits what comes before the given operation, which runs.
+    """Whether an operation that comes before the given one, which runs, waits for a worker.
 
-    That is an operation of a tenant who has less running, or of its own tenant an earlier one.
+    It is one of a tenant who has less running, or one of the same tenant with an earlier `turn_at`.
     """
     async with database.system() as session:
         return bool(await session.scalar(_OTHERS_WAIT, turn._asdict()))
