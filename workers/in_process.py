@@ -4,13 +4,14 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import structlog
 
 from app.adapters.celery.broker import create_celery
 from app.core.errors import BigGraphError
 from app.ports.parts import Parts
-from workers.running import RunningOperations, Work
+from workers.running import RunningOperations
 from workers.sweeper import sweeping
 from workers.tasks import register_tasks
 
@@ -23,9 +24,9 @@ async def worker_thread(parts: Parts) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
     running = RunningOperations(parts)
 
-    def run(work: Work) -> None:
+    def run(tenant_id: UUID, operation_id: UUID) -> None:
         try:
-            asyncio.run_coroutine_threadsafe(running.run(work), loop).result()
+            asyncio.run_coroutine_threadsafe(running.run(tenant_id, operation_id), loop).result()
         except BigGraphError as error:
             log.warning("task_abandoned", code=error.error_code, detail=error.detail)
 
@@ -48,6 +49,6 @@ async def worker_thread(parts: Parts) -> AsyncIterator[None]:
         async with sweeping(parts):
             yield
     finally:
-        await running.stop()
-        await asyncio.to_thread(controller.stop)
+        # Both at once: the worker waits for what runs, and would else be sent again and again what is handed back.
+        await asyncio.gather(running.stop(), asyncio.to_thread(controller.stop))
         await asyncio.to_thread(thread.join, 5.0)

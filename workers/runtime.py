@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from contextlib import AsyncExitStack
+from uuid import UUID
 
 import structlog
 from uvicorn.loops.auto import auto_loop_factory
@@ -10,7 +11,7 @@ from uvicorn.loops.auto import auto_loop_factory
 from app.core.errors import BigGraphError
 from app.core.settings import Settings
 from app.runtime import open_parts
-from workers.running import RunningOperations, Work
+from workers.running import RunningOperations
 from workers.sweeper import sweeping
 
 log = structlog.get_logger()
@@ -38,12 +39,12 @@ class WorkerRuntime:
         self._running = RunningOperations(parts)
         self._stack.push_async_callback(self._running.stop)
 
-    def run(self, work: Work) -> None:
+    def run(self, tenant_id: UUID, operation_id: UUID) -> None:
         """Raises nothing that is expected: the ledger has it, and the sweeper brings the operation back."""
         if self._loop is None or self._running is None:
             raise RuntimeError("the worker's event loop is not running")
         try:
-            asyncio.run_coroutine_threadsafe(self._running.run(work), self._loop).result()
+            asyncio.run_coroutine_threadsafe(self._running.run(tenant_id, operation_id), self._loop).result()
         except BigGraphError as error:
             log.warning("task_abandoned", code=error.error_code, detail=error.detail)
 

@@ -6,13 +6,12 @@ from uuid import UUID
 from celery import Celery
 
 from app.core.ledger import RUN_TASK
-from workers.running import Work
 
-Run = Callable[[Work], None]
-"""Runs a coroutine of the runner on the process's event loop and waits for it."""
+Run = Callable[[UUID, UUID], None]
+"""Carries out an operation, by tenant and id, on the process's event loop and waits for it."""
 
 
 def register_tasks(celery: Celery, run: Run) -> None:
     @celery.task(name=RUN_TASK)
     def run_operation(tenant_id: str, operation_id: str) -> None:
-        run(lambda runner: runner.run(UUID(tenant_id), UUID(operation_id)))
+        run(UUID(tenant_id), UUID(operation_id))

@@ -10,9 +10,9 @@ from app.chats import service
 from app.chats.answering import SessionAnswer
 from app.chats.asking import answer_of, ask
 from app.chats.schemas import AnswerOut, AskIn, MessageIn, MessageOut, SessionIn, SessionOut, SessionPatch
-from app.chats.streaming import event_stream, in_own_task
+from app.chats.streaming import event_stream, while_admitted
 from app.core.pagination import Page, Paging, by_id, page_of
-from app.identity.access import PartsDep, Reading, Viewer, Writing
+from app.identity.access import AdmitAgain, PartsDep, Reading, Viewer, Writing
 
 router = APIRouter(prefix="/v1", tags=["chats"])
 
@@ -32,7 +32,7 @@ def wants_events(accept: str) -> bool:
 
 @router.post("/ask", response_model=AnswerOut, responses=STREAM)
 async def ask_once(
-    body: AskIn, scope: Viewer, parts: PartsDep, accept: Accept = "application/json"
+    body: AskIn, scope: Viewer, admit: AdmitAgain, parts: PartsDep, accept: Accept = "application/json"
 ) -> AnswerOut | EventSourceResponse:
     """Answers one question from documents. Nothing is kept of it."""
     run = await ask(parts, scope, body)
@@ -41,8 +41,8 @@ async def ask_once(
         async def done() -> dict[str, Any]:
             return answer_of(run).model_dump(mode="json", exclude={"answer", "citations", "steps"})
 
-        return event_stream(run.events(), done)
-    async for _ in run.events():
+        return event_stream(run.events(), admit, done)
+    async for _ in while_admitted(run.events(), admit):
         pass
     return answer_of(run)
 
@@ -84,7 +84,12 @@ async def list_messages(
 
 @router.post("/sessions/{session_id}/messages", status_code=201, response_model=MessageOut, responses=STREAM)
 async def post_message(
-    session_id: UUID, body: MessageIn, scope: Viewer, parts: PartsDep, accept: Accept = "application/json"
+    session_id: UUID,
+    body: MessageIn,
+    scope: Viewer,
+    admit: AdmitAgain,
+    parts: PartsDep,
+    accept: Accept = "application/json",
 ) -> MessageOut | EventSourceResponse:
     """Asks in a session, and gives the answer. One at a time: 409 while another is being made."""
     answer = await SessionAnswer.begin(parts, scope, session_id, body)
@@ -94,7 +99,7 @@ async def post_message(
             message = await answer.message()
             return message.model_dump(mode="json", exclude={"content", "citations", "steps"})
 
-        return event_stream(answer.events(), done)
-    async for _ in in_own_task(answer.events()):
+        return event_stream(answer.events(), admit, done)
+    async for _ in while_admitted(answer.events(), admit):
         pass
     return await answer.message()

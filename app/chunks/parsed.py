@@ -34,6 +34,8 @@ Result = TypeVar("Result")
 MOST_HEADINGS = 5_000
 MOST_CELLS = 200_000
 """Of one answer: writing it down holds up everybody. A thousand rows of thousands of columns would for seconds."""
+MOST_COLUMNS = 20_000
+"""Of all tables of one answer, for the same reason: each has a name and a profile. No sheet has as many, JSON may."""
 
 
 class ParsedForms:
@@ -44,25 +46,25 @@ class ParsedForms:
         self._turn = asyncio.Semaphore(1)
 
     async def table_rows(
-        self, scope: TenantScope, document: Document, number: int, after: int, limit: int
+        self, scope: TenantScope, document: Document, number: int, after: int, limit: int, columns_after: int
     ) -> "TableRows":
         """At most `limit` rows of a table, of which the first `after` are left out; of a wide one fewer.
 
-        Raises `NotFound`.
+        At most `MOST_COLUMNS` columns, of which the first `columns_after` are left out; rows are as many whichever
+        columns are asked for. Raises `NotFound`.
         """
-        found, stored = await self.read(scope, document, lambda form: _rows(form, number, after, limit))
-        limit = min(limit, max(1, MOST_CELLS // max(1, len(found.table.columns))))
-        if stored is None:
-            del found.rows[limit:]
-        else:
-            first = found.table.header_rows + after
-            found.rows.extend([row async for row in self._stored(scope, document, stored, first, limit)])
+        columns = slice(columns_after, columns_after + MOST_COLUMNS)
+        found, stored = await self.read(scope, document, lambda form: _rows(form, number, after, limit, columns))
+        if stored is not None:
+            first, most = found.table.header_rows + after, _fitting(found.table, limit)
+            found.rows.extend([row async for row in self._stored(scope, document, stored, first, most, columns)])
         return found
 
     async def _stored(
-        self, scope: TenantScope, document: Document, cells: StoredCells, first: int, limit: int
+        self, scope: TenantScope, document: Document, cells: StoredCells, first: int, limit: int, columns: slice
     ) -> AsyncIterator[list[str]]:
         """Rows from the one with that number, from 0 with the header's, filled up to the table's width."""
+        width = len(cells.columns[columns])
         last = min(first + limit, cells.rows)
         while first < last:
             page = bisect_right(cells.starts, first)
@@ -71,7 +73,8 @@ class ParsedForms:
             skipped = first - cells.starts[page - 1]
             rows: list[list[str]] = from_json(content)[skipped : skipped + last - first]
             for row in rows:
-                yield row + [""] * (len(cells.columns) - len(row))
+                shown = row[columns]
+                yield shown + [""] * (width - len(shown))
             if not rows:
                 raise EngineRejected("The cells of this table are damaged.", code="cells_damaged")
             first += len(rows)
@@ -87,10 +90,19 @@ class ParsedForms:
                 return await asyncio.to_thread(lambda: look(from_json(path.read_bytes())))
 
 
-def tables(form: ParsedForm, after: int, limit: int) -> list[TableOut]:
-    """At most so many tables, of which the first `after` are left out."""
-    wanted = islice(enumerate(_tables(form), start=1), after, after + limit)
-    return [_table_out(number, element) for number, element in wanted]
+def tables(form: ParsedForm, after: int, limit: int) -> tuple[list[TableOut], bool]:
+    """At most `limit` tables, of which the first `after` are left out, fewer of wide ones; and whether more follow.
+
+    Of each the first columns: at least one table is given, so its columns may be more than an answer holds.
+    """
+    found: list[TableOut] = []
+    columns = 0
+    for number, element in islice(enumerate(_tables(form), start=1), after, None):
+        columns += min(_width(element), MOST_COLUMNS)
+        if len(found) == limit or (found and columns > MOST_COLUMNS):
+            return found, True
+        found.append(_table_out(number, element, slice(MOST_COLUMNS)))
+    return found, False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +112,27 @@ class TableRows:
     rows: list[list[str]]
 
 
-def _rows(form: ParsedForm, number: int, after: int, limit: int) -> tuple[TableRows, StoredCells | None]:
+def _rows(
+    form: ParsedForm, number: int, after: int, limit: int, columns: slice
+) -> tuple[TableRows, StoredCells | None]:
     """A table with the rows asked for, or with none of them where its cells are stored, and then where."""
     for position, element in enumerate(_tables(form), start=1):
         if position == number:
             rows: list[list[str]] = element["table"]["rows"]
-            first = element["table"]["header_rows"]
-            begin = first + after
+            table = _table_out(number, element, columns)
+            begin = table.header_rows + after
             stored = _stored_cells(element)
-            wanted = rows[begin : begin + limit] if stored is None else []
-            return TableRows(_table_out(number, element), rows[:first], wanted), stored
+            wanted = rows[begin : begin + _fitting(table, limit)] if stored is None else []
+            header = [row[columns] for row in rows[: table.header_rows]]
+            return TableRows(table, header, [row[columns] for row in wanted]), stored
     raise NotFound(f"The document has no table {number}.", code="table_not_found")
+
+
+def _fitting(table: TableOut, limit: int) -> int:
+    """Rows of one answer: none where no column is left."""
+    if not table.columns:
+        return 0
+    return min(limit, max(1, MOST_CELLS // min(table.column_count, MOST_COLUMNS)))
 
 
 def _tables(form: ParsedForm) -> Iterator[Mapping[str, Any]]:
@@ -122,20 +144,29 @@ def _stored_cells(element: Mapping[str, Any]) -> StoredCells | None:
     return None if stored is None else StoredCells.model_validate(stored)
 
 
-def _table_out(number: int, element: Mapping[str, Any]) -> TableOut:
+def _width(element: Mapping[str, Any]) -> int:
+    rows: list[list[str]] = element["table"]["rows"]
+    return len(rows[0]) if rows else 0
+
+
+def _table_out(number: int, element: Mapping[str, Any], columns: slice) -> TableOut:
     table = element["table"]
     header_rows: int = table["header_rows"]
-    width = len(table["rows"][0]) if table["rows"] else 0
+    shown = [row[columns] for row in table["rows"][:header_rows]]
+    body = (row[columns] for row in table["rows"][header_rows:])
+    width = _width(element)
     stored = _stored_cells(element)
+    names = whole_names(shown) if header_rows else [""] * len(range(width)[columns])
     return TableOut(
         number=number,
         caption=table["caption"],
         sheet=table["sheet"],
         page=element["page"],
-        columns=whole_names(table["rows"][:header_rows]) if header_rows else [""] * width,
+        columns=names,
+        column_count=width,
         header_rows=header_rows,
         row_count=(stored.rows if stored else len(table["rows"])) - header_rows,
-        profiles=stored.columns if stored else column_profiles(table["rows"][header_rows:], width),
+        profiles=stored.columns[columns] if stored else column_profiles(body, len(names)),
     )
 
 

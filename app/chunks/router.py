@@ -1,7 +1,7 @@
 """`/v1/chunks`, a preview of chunking, and what a document holds: its tables and its headings."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -96,10 +96,11 @@ async def list_tables(
     after: Annotated[int, Query(ge=0, lt=2**31, description="Number after which to begin", alias="cursor")] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[TableOut]:
+    """Tables with their columns, of wide ones fewer than `limit`."""
     async with parts.database.read(scope) as session:
         document = await documents.get(session, document_id)
-    found = await workshop.parsed.read(scope, document, lambda form: tables(form, after, limit + 1))
-    return page_of(found, limit, lambda table: table, lambda table: str(table.number))
+    items, more = await workshop.parsed.read(scope, document, lambda form: tables(form, after, limit))
+    return Page(items=items, next_cursor=str(items[-1].number) if more else None)
 
 
 @router.get("/v1/documents/{document_id}/tables/{number}", response_model=TableRowsOut, responses=TABLE_ANSWERS)
@@ -111,25 +112,31 @@ async def get_table(
     workshop: WorkshopDep,
     after: Annotated[int, Query(ge=0, lt=2**31, description="Rows to leave out", alias="cursor")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    columns_after: Annotated[int, Query(ge=0, lt=2**31, description="Columns to leave out", alias="column_cursor")] = 0,
     format_: Annotated[Literal["json", "markdown"], Query(alias="format")] = "json",
 ) -> TableRowsOut | Response:
-    """Rows of a table as cells, of a wide one fewer than `limit`.
+    """Rows of a table as cells, of a wide one fewer than `limit`, and of a very wide one not all columns.
 
-    As Markdown the header is repeated on each page, and `x-next-cursor` names the next.
+    As Markdown the header is repeated on each page; `x-next-cursor` and `x-next-column-cursor` name the next ones.
     """
     async with parts.database.read(scope) as session:
         document = await documents.get(session, document_id)
-    found = await workshop.parsed.table_rows(scope, document, number, after, limit)
+    found = await workshop.parsed.table_rows(scope, document, number, after, limit, columns_after)
     table, rows = found.table, found.rows
     cursor = str(after + len(rows)) if rows and after + len(rows) < table.row_count else None
+    columns = columns_after + len(table.columns)
+    column_cursor = str(columns) if columns < table.column_count else None
     if format_ == "json":
-        return TableRowsOut(table=table, items=rows, next_cursor=cursor)
-    return _as_markdown(found.header, rows, cursor)
+        return TableRowsOut(table=table, items=rows, next_cursor=cursor, next_column_cursor=column_cursor)
+    return _as_markdown(found.header, rows, {"x-next-cursor": cursor, "x-next-column-cursor": column_cursor})
 
 
-def _as_markdown(header: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], cursor: str | None) -> Response:
+def _as_markdown(
+    header: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], cursors: Mapping[str, str | None]
+) -> Response:
     text = markdown([*header, *rows], len(header))
-    return PlainTextResponse(text, media_type=MARKDOWN, headers={"x-next-cursor": cursor} if cursor else None)
+    headers = {name: cursor for name, cursor in cursors.items() if cursor is not None}
+    return PlainTextResponse(text, media_type=MARKDOWN, headers=headers)
 
 
 @router.get("/v1/documents/{document_id}/outline")

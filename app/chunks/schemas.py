@@ -140,19 +140,23 @@ class TableOut(BaseModel):
     sheet: str
     page: int | None
     columns: list[str]
-    """One name a column; empty where the table has none."""
+    """One name a column; empty where the table has none. Of a very wide table not all of them: see `column_count`."""
+    column_count: int
+    """Of the whole table; those that are not shown are read by `column_cursor` of `/tables/{number}`."""
     header_rows: int
     row_count: int
     """Without header rows."""
     profiles: list[ColumnProfile]
-    """What each column holds."""
+    """What each of `columns` holds."""
 
 
 class TableRowsOut(BaseModel):
     table: TableOut
     items: list[list[str]]
-    """Cells of each row, merged ones filled in; header rows left out."""
+    """Cells of each row under `table.columns`, merged ones filled in; header rows left out."""
     next_cursor: str | None
+    next_column_cursor: str | None
+    """Give it as `column_cursor`, with the same `cursor`, to get the columns that follow; None at the last."""
 
 
 class OutlineNode(BaseModel):

@@ -32,6 +32,9 @@ RUN_TASK = "operations.run"
 RETRY_DELAYS = (timedelta(seconds=2), timedelta(seconds=15), timedelta(seconds=60), timedelta(minutes=5))
 UPKEEP_ATTEMPTS = 50
 """Of purges and reindexings: nobody waits for them, and giving them up would leave the stores different."""
+BYTES_A_SECOND = 10_000
+"""About what one worker ingests of a text."""
+LONGEST_HANDICAP = timedelta(minutes=30)
 NUDGE_AFTER = timedelta(seconds=30)
 """A queued operation that nobody took for so long is published again once the queue is empty: its message is lost."""
 _HELD = "held operation"
@@ -90,8 +93,12 @@ class Ledger:
         knowledge_base_id: UUID | None = None,
         document_id: UUID | None = None,
         generation: int | None = None,
+        size_bytes: int = 0,
     ) -> Operation:
-        """Adds an operation, and the message that wakes a worker for it, to the caller's transaction."""
+        """Adds an operation, and the message that wakes a worker for it, to the caller's transaction.
+
+        `size_bytes` of the file that is ingested: it lets what the tenant asks for soon afterwards go first.
+        """
         operation = Operation(
             id=new_id(),
             tenant_id=scope.tenant_id,
@@ -105,13 +112,14 @@ class Ledger:
             attempts=0,
             fencing=0,
             max_attempts=self._max_attempts if kind is OperationKind.INGEST else UPKEEP_ATTEMPTS,
+            turn_at=func.now() + _handicap(size_bytes),
         )
         session.add(operation)
         self._wake(session, operation)
         return operation
 
     def _wake(self, session: WriteSession, operation: Operation, delay: timedelta | None = None) -> None:
-        arguments = {"tenant_id": str(operation.tenant_id), "operation_id": str(operation.id)}
+        arguments = run_arguments(operation.tenant_id, operation.id)
         self._outbox.add(session, operation.tenant_id, RUN_TASK, arguments, delay=delay)
 
     async def cancel(self, session: WriteSession, operation_id: UUID) -> Operation:
@@ -131,7 +139,10 @@ class Ledger:
         return operation
 
     async def retry(self, session: WriteSession, operation_id: UUID) -> Operation:
-        """Queues a failed or cancelled operation again; it goes on at the stage where it stopped."""
+        """Queues a failed or cancelled operation again; it goes on at the stage where it stopped.
+
+        How long what is left will take nobody knows: it has its turn as if it were short.
+        """
         operation = await self._locked(session, operation_id)
         if operation.state not in (OperationState.FAILED, OperationState.CANCELLED):
             raise Conflict(
@@ -140,7 +151,7 @@ class Ledger:
             )
         operation.state = OperationState.QUEUED
         operation.attempts = 0
-        operation.due_at = func.now()
+        operation.due_at = operation.turn_at = func.now()
         operation.cancel_requested_at = operation.finished_at = None
         operation.error_code = operation.error_detail = None
         self._wake(session, operation)
@@ -253,7 +264,7 @@ class Ledger:
         if code == Cancelled.code or (may_retry and operation.cancel_requested_at is not None):
             operation.state, operation.finished_at = OperationState.CANCELLED, func.now()
         elif may_retry and lease.attempt < lease.max_attempts:
-            self._queue(session, operation, _retry_delay(lease.attempt))
+            self._queue(session, operation, _retry_delay(lease.attempt), keeps_turn=False)
         else:
             operation.state, operation.finished_at = OperationState.FAILED, func.now()
         return operation.state
@@ -268,10 +279,13 @@ class Ledger:
             if operation is not None:
                 await _end_open_stages(session, operation, INTERRUPTED)
                 operation.attempts -= 1
-                self._queue(session, operation, delay)
+                self._queue(session, operation, delay, keeps_turn=True)
 
-    def _queue(self, session: WriteSession, operation: Operation, delay: timedelta | None) -> None:
+    def _queue(self, session: WriteSession, operation: Operation, delay: timedelta | None, *, keeps_turn: bool) -> None:
+        """One that failed or lost its worker may do so again: it does not keep its turn, and lets others go first."""
         operation.state, operation.lease_holder = OperationState.QUEUED, None
+        if not keeps_turn:
+            operation.turn_at = func.now()
         operation.due_at = func.now() + (delay or timedelta())
         self._wake(session, operation, delay)
 
@@ -290,12 +304,13 @@ class Ledger:
             for operation in lost:
                 await _record_loss(session, operation)
                 again = 1 < operation.attempts < operation.max_attempts
-                self._queue(session, operation, _scattered(_retry_delay(operation.attempts)) if again else None)
+                delay = _scattered(_retry_delay(operation.attempts)) if again else None
+                self._queue(session, operation, delay, keeps_turn=False)
             forgotten = (Operation.state == OperationState.QUEUED) & (Operation.due_at < func.now() - NUDGE_AFTER)
             # While messages wait, theirs may be among them: a long queue would only grow by repeats.
             waiting = await _locked_oldest(session, forgotten, limit) if drained else []
             for operation in waiting:
-                self._queue(session, operation, None)
+                self._queue(session, operation, None, keeps_turn=True)
             return len(lost) + len(waiting)
 
     async def recover(self) -> None:
@@ -308,6 +323,11 @@ class Ledger:
             await session.execute(update(Operation).where(running).values(due_at=func.now() - NUDGE_AFTER))
             waiting = (Operation.state == OperationState.QUEUED) & (Operation.due_at <= func.now())
             await session.execute(update(Operation).where(waiting).values(due_at=func.now() - 2 * NUDGE_AFTER))
+
+
+def run_arguments(tenant_id: UUID, operation_id: UUID) -> dict[str, str]:
+    """Of `RUN_TASK`: what the message that wakes a worker for an operation says."""
+    return {"tenant_id": str(tenant_id), "operation_id": str(operation_id)}
 
 
 def _due() -> ColumnElement[bool]:
@@ -334,6 +354,10 @@ async def _end_open_stages(session: WriteSession, operation: Operation, code: st
         .where(OperationStage.operation_id == operation.id, OperationStage.finished_at.is_(None))
         .values(error_code=code, finished_at=func.now())
     )
+
+
+def _handicap(size_bytes: int) -> timedelta:
+    return min(timedelta(seconds=size_bytes / BYTES_A_SECOND), LONGEST_HANDICAP)
 
 
 def _retry_delay(attempt: int) -> timedelta:

@@ -102,6 +102,14 @@ async def chunk_page(
     return list(await session.scalars(query if parents else query.where(Chunk.level == 0)))
 
 
+async def lock_usage(session: WriteSession, tenant_id: UUID) -> None:
+    """Lets one upload of the tenant at a time count what is stored and add to it, until the transaction ends.
+
+    Taken after all other locks of an upload, so that nobody waits in a circle.
+    """
+    await session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"usage:{tenant_id}", 0))))
+
+
 async def usage(session: ReadSession) -> tuple[int, int]:
     """Documents of the tenant and the bytes of their newest uploads."""
     row = (

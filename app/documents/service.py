@@ -155,6 +155,7 @@ class _Recording:
 
     async def _check_quota(self, replaced: Document | None) -> None:
         settings = self.parts.settings
+        await repository.lock_usage(self.session, self.scope.tenant_id)
         documents, stored = await repository.usage(self.session)
         if replaced is None and documents >= settings.tenant_max_documents:
             raise TooManyRequests(
@@ -223,6 +224,7 @@ class _Recording:
             knowledge_base_id=kb.id,
             document_id=document.id,
             generation=document.latest_generation,
+            size_bytes=file.size_bytes,
         )
 
     def _settings(self, kb: KnowledgeBase, document: Document) -> dict[str, object]:

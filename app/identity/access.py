@@ -15,6 +15,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from app.core.database import ReadSession, WriteSession
 from app.core.errors import NotAllowed, NotAuthenticated
 from app.core.scope import Role, TenantScope
+from app.identity.admission import Admit
 from app.identity.state import Identity
 from app.identity.tokens import Principal, verify_access_token
 from app.ports.parts import Parts
@@ -66,6 +67,14 @@ async def authenticate(principal: CurrentPrincipal, identity: IdentityDep) -> Te
 
 
 Authenticated = Annotated[TenantScope, Depends(authenticate)]
+
+
+async def _admit_again(principal: CurrentPrincipal, identity: IdentityDep) -> Admit:
+    return lambda: identity.admission.scope(principal)
+
+
+AdmitAgain = Annotated[Admit, Depends(_admit_again)]
+"""For answers that take long: what was true when they began may end before they do."""
 
 
 class Policy:

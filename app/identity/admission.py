@@ -6,7 +6,7 @@ is seen at once, one made through another within `MAX_AGE_SECONDS`.
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 from app.core.database import Database, WriteSession
@@ -17,6 +17,8 @@ from app.identity.tokens import Principal
 
 MAX_AGE_SECONDS = 5.0
 MAX_ENTRIES = 10_000
+Admit = Callable[[], Awaitable[object]]
+"""Asks once more whether a caller's login still lives. Raises `NotAuthenticated`; `Unavailable` without Postgres."""
 
 
 class Admission:

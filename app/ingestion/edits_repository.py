@@ -32,16 +32,16 @@ async def active_generation(session: ReadSession, document_id: UUID) -> int | No
     return found
 
 
-async def edited_chunks(session: ReadSession, document_id: UUID, generation: int) -> list[Chunk]:
-    """Those whose text a person has ever changed, in their order."""
-    return list(
-        await session.scalars(
-            select(Chunk)
-            .where(Chunk.document_id == document_id, Chunk.generation == generation, Chunk.edited_at.is_not(None))
-            .order_by(Chunk.ordinal)
-            .execution_options(populate_existing=True)
-        )
+async def edited_chunks(
+    session: ReadSession, document_id: UUID, generation: int, *, among: Collection[UUID] | None = None
+) -> list[Chunk]:
+    """Those (of the given ones) whose text a person has ever changed, in their order."""
+    query = select(Chunk).where(
+        Chunk.document_id == document_id, Chunk.generation == generation, Chunk.edited_at.is_not(None)
     )
+    if among is not None:
+        query = query.where(Chunk.id.in_(list(among)))
+    return list(await session.scalars(query.order_by(Chunk.ordinal).execution_options(populate_existing=True)))
 
 
 async def take_over(

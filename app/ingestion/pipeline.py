@@ -20,7 +20,7 @@ from app.core.database import WriteSession
 from app.core.errors import Cancelled, EngineRejected, EngineUnavailable, Postponed
 from app.core.ledger import Lease
 from app.core.stages import StageLog
-from app.core.turns import others_wait
+from app.core.turns import Turn, others_wait
 from app.ingestion import passwords, projection, repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
@@ -48,8 +48,8 @@ SPANS = {
 STAGES = tuple(SPANS)
 EMBED_BATCH = 32
 TURN_SECONDS = 10.0
-"""After so long a document gives way, between two batches, to tenants for whom no worker is free: embedding one may
-take an hour. Finding out what is left to embed does not count, or a very large one would hardly move on."""
+"""After so long a document gives way, between two batches, to what comes before it and finds no worker: embedding one
+may take an hour. Finding out what is left to embed does not count, or a very large one would hardly move on."""
 
 
 class Ingestion:
@@ -177,13 +177,13 @@ class Ingestion:
         reached("embedded")
 
     async def _give_way(self, begun: float) -> None:
-        """Raises `Postponed` where the attempt has had its turn and another tenant waits."""
-        is_over = time.monotonic() - begun >= TURN_SECONDS
-        if is_over and await others_wait(self._parts.database, self._lease.tenant_id):
+        """Raises `Postponed` where the attempt has had its turn and something waits that comes before it."""
+        turn = Turn(self._lease.tenant_id, self._lease.operation_id)
+        if time.monotonic() - begun >= TURN_SECONDS and await others_wait(self._parts.database, turn):
             async with self._parts.database.write(self._scope) as session:
                 operation = await self._parts.ledger.hold(session, self._lease)
                 operation.counts = {"embedded": self._embedded}
-            raise Postponed("Another tenant has waited for a worker; this goes on afterwards.")
+            raise Postponed("Something smaller or of another tenant has waited for a worker; this goes on afterwards.")
 
     async def _vectors_of(self, batch: Sequence[tuple[bytes, str]]) -> dict[bytes, Vectors]:
         made = await self._parts.embedder.embed_passages([text for _, text in batch])

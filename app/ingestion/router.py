@@ -9,7 +9,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from app.core.errors import BigGraphError
 from app.core.pagination import Page, Paging, by_id, page_of
-from app.identity.access import CurrentPrincipal, Editor, IdentityDep, PartsDep, Reading, Viewer, Writing
+from app.identity.access import AdmitAgain, Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion import service
 from app.ingestion.repository import OperationFilter
 from app.ingestion.schemas import OperationDetail, OperationOut
@@ -39,10 +39,10 @@ async def get_operation(operation_id: UUID, _scope: Viewer, session: Reading) ->
 
 @router.get("/{operation_id}/events", response_class=EventSourceResponse)
 async def follow_operation(
-    operation_id: UUID, scope: Viewer, principal: CurrentPrincipal, parts: PartsDep, identity: IdentityDep
+    operation_id: UUID, scope: Viewer, admit: AdmitAgain, parts: PartsDep
 ) -> EventSourceResponse:
     """Server-sent events: the operation now, then at each change, until it has ended or your login has."""
-    states = service.follow(parts, scope, operation_id, lambda: identity.admission.scope(principal))
+    states = service.follow(parts, scope, operation_id, admit)
     first = await anext(states)  # an unknown id is a 404, not a stream
 
     async def events() -> AsyncIterator[ServerSentEvent]:

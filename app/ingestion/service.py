@@ -1,13 +1,14 @@
 """Operations as people see them: look, follow, cancel, retry."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from uuid import UUID
 
 from app.core.database import ReadSession, WriteSession
 from app.core.errors import Conflict, KnowledgeBaseNotFound, NotFound
 from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
+from app.identity.admission import Admit
 from app.ingestion import repository
 from app.ingestion.repository import OperationFilter
 from app.ingestion.schemas import OperationDetail
@@ -41,9 +42,7 @@ async def _require_known(session: ReadSession, where: OperationFilter) -> None:
         raise KnowledgeBaseNotFound(kb_id)
 
 
-async def follow(
-    parts: Parts, scope: TenantScope, operation_id: UUID, admit: Callable[[], Awaitable[object]]
-) -> AsyncIterator[OperationDetail]:
+async def follow(parts: Parts, scope: TenantScope, operation_id: UUID, admit: Admit) -> AsyncIterator[OperationDetail]:
     """The operation now, then each time that it has changed, until it has ended. Raises `NotFound` at the start.
 
     `admit` is asked again and again, and raises where the caller may not see it any more.

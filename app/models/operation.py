@@ -36,7 +36,7 @@ class Operation(HasId, OfTenant, Base):
         UniqueConstraint("tenant_id", "id"),
         Index("ix_operations_document", "tenant_id", "document_id"),
         Index("ix_operations_due", "state", "due_at", postgresql_where="state in ('queued', 'running')"),
-        Index("ix_operations_waiting", "tenant_id", "due_at", postgresql_where="state = 'queued'"),
+        Index("ix_operations_waiting", "tenant_id", "turn_at", "id", postgresql_where="state = 'queued'"),
     )
 
     kind: Mapped[OperationKind] = mapped_column(status_column(OperationKind, "kind"))
@@ -52,6 +52,8 @@ class Operation(HasId, OfTenant, Base):
     max_attempts: Mapped[int]
     due_at: Mapped[datetime] = mapped_column(server_default=func.now())
     """Queued: when it may start. Running: when its lease expires."""
+    turn_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    """Orders the operations of a tenant: when it was asked for, later the longer it is expected to take."""
     lease_holder: Mapped[str | None]
     fencing: Mapped[int] = mapped_column(BigInteger, default=0)
     cancel_requested_at: Mapped[datetime | None]

@@ -1,5 +1,7 @@
 """What a document holds: its tables, its headings, and what of it is new."""
 
+import json
+
 import pytest
 
 from app.chunks import parsed
@@ -56,6 +58,56 @@ async def test_a_wide_table_has_few_rows_a_page(shelf: Shelf, monkeypatch: pytes
     monkeypatch.setattr(parsed, "MOST_CELLS", 1)
     page = await shelf.get(path, limit=1000)
     assert (len(page["items"]), page["next_cursor"]) == (1, "1")
+
+
+WIDE = [[f"{row}x{column}" for column in range(11)] for row in range(7)]
+WIDE_JSON = json.dumps([{f"c{column}": cell for column, cell in enumerate(row)} for row in WIDE])
+
+
+async def test_a_very_wide_table_is_read_in_bands_of_columns(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON may give a table a million columns, each with its name and profile."""
+    path = f"/v1/documents/{await shelf.upload('wide.json', WIDE_JSON.encode())}/tables/1"
+    whole = await shelf.get(path)
+    assert (whole["next_cursor"], whole["next_column_cursor"]) == (None, None)
+    monkeypatch.setattr(parsed, "MOST_COLUMNS", 4)
+    monkeypatch.setattr(parsed, "MOST_CELLS", 12)
+    rows: list[list[str]] = [[] for _ in WIDE]
+    columns, profiles = [], []
+    column_cursor: str | None = "0"
+    while column_cursor is not None:
+        cursor: str | None = "0"
+        while cursor is not None:
+            page = await shelf.get(path, cursor=cursor, column_cursor=column_cursor)
+            assert len(page["table"]["columns"]) <= 4
+            assert len(page["items"]) <= 3
+            assert page["table"]["column_count"] == 11
+            for number, row in enumerate(page["items"], start=int(cursor)):
+                rows[number] += row
+            cursor = page["next_cursor"]
+        columns += page["table"]["columns"]
+        profiles += page["table"]["profiles"]
+        column_cursor = page["next_column_cursor"]
+    assert rows == whole["items"] == WIDE
+    assert (columns, profiles) == (whole["table"]["columns"], whole["table"]["profiles"])
+    beyond = await shelf.get(path, column_cursor=11)
+    assert (beyond["items"], beyond["next_cursor"], beyond["next_column_cursor"]) == ([], None, None)
+    text = await shelf.person.client.get(path, params={"format": "markdown", "column_cursor": 4, "limit": 1})
+    assert text.text.splitlines()[::2] == ["| c4 | c5 | c6 | c7 |", "| 0x4 | 0x5 | 0x6 | 0x7 |"]
+    assert (text.headers["x-next-cursor"], text.headers["x-next-column-cursor"]) == ("1", "8")
+
+
+async def test_a_list_of_wide_tables_has_few_a_page(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    widths = [2, 2, 9, 1, 3, 1]
+    book = "\n\n".join("\n".join(cell * width + "|" for cell in ("| a ", "| --- ", "| b ")) for width in widths)
+    path = f"/v1/documents/{await shelf.add(book)}/tables"
+    monkeypatch.setattr(parsed, "MOST_COLUMNS", 4)
+    pages: list[list[tuple[int, int, int]]] = []
+    cursor: str | None = "0"
+    while cursor is not None:
+        page = await shelf.get(path, cursor=cursor)
+        pages.append([(one["number"], len(one["columns"]), one["column_count"]) for one in page["items"]])
+        cursor = page["next_cursor"]
+    assert pages == [[(1, 2, 2), (2, 2, 2)], [(3, 4, 9)], [(4, 1, 1), (5, 3, 3)], [(6, 1, 1)]]
 
 
 async def test_a_table_as_markdown(shelf: Shelf) -> None:

@@ -66,3 +66,12 @@ async def test_deleted_it_leaves_no_cells(shelf: Shelf) -> None:
     await until(purged)
     receipt = await shelf.get(f"/v1/documents/{document_id}/deletion")
     assert receipt["counts"]["blobs"] == 4  # the original, the parsed form, two pages of cells
+
+
+async def test_its_columns_are_read_in_bands(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"/v1/documents/{await shelf.upload('large.csv', SHEET.encode())}/tables/1"
+    monkeypatch.setattr(parsed, "MOST_COLUMNS", 2)
+    first, last = [await shelf.get(path, cursor=9_999, limit=2, column_cursor=after) for after in (0, 2)]
+    assert (first["items"], last["items"]) == ([["N9999", "Rom"], ["N10000", "Oslo"]], [["9999"], ["10000"]])
+    assert (first["next_column_cursor"], last["next_column_cursor"]) == ("2", None)
+    assert [column["kind"] for column in last["table"]["profiles"]] == ["number"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from app.adapters.blobs import ObjectBlobStore
 from app.core.errors import EngineRejected, EngineUnavailable, NotFound
 from app.core.scope import Role, TenantScope
 from app.ports.blob_store import BlobStore
+from tests.small_disk import filled, read_only, small_disk
 
 LARGE = 12 * 1024 * 1024 + 17
 
@@ -240,6 +242,51 @@ async def test_a_folder_that_can_not_be_written_is_unavailable(tmp_path: Path, s
         await store.check()
     with pytest.raises(EngineUnavailable):
         await store.put(scope, "a", pieces(b"x"))
+
+
+async def test_a_check_writes_once_a_minute(tmp_path: Path) -> None:
+    now = 0.0
+    store = ObjectBlobStore(tmp_path.as_uri(), clock=lambda: now)
+    await store.open()
+
+    async def written() -> int:
+        """Of the file that a check leaves: each write makes another."""
+        await store.check()
+        [probe] = files_under(tmp_path)
+        return probe.stat().st_mtime_ns
+
+    first = await written()
+    now = 59.0
+    assert await written() == first
+    now = 61.0
+    assert await written() > first
+
+
+async def test_a_check_finds_what_was_lost_in_between(tmp_path: Path) -> None:
+    store = ObjectBlobStore((tmp_path / "blobs").as_uri())
+    await store.open()
+    await store.check()
+    await asyncio.to_thread(shutil.rmtree, tmp_path / "blobs")
+    (tmp_path / "blobs").write_text("a file in the way")
+    with pytest.raises(EngineUnavailable):
+        await store.check()
+    (tmp_path / "blobs").unlink()
+    await store.check()
+
+
+@pytest.mark.parametrize("harm", ["full", "read-only"])
+async def test_a_disk_that_takes_no_writes_is_noticed_within_a_minute_and_its_mending_at_once(harm: str) -> None:
+    now = 0.0
+    with small_disk("64k") as disk:
+        store = ObjectBlobStore(disk.as_uri(), clock=lambda: now)
+        await store.open()
+        await store.check()
+        with filled(disk) if harm == "full" else read_only(disk):
+            now = 61.0
+            for _ in range(2):
+                with pytest.raises(EngineUnavailable):
+                    await store.check()
+        await store.check()
 
 
 def files_under(folder: Path) -> list[Path]:

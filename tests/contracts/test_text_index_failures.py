@@ -1,17 +1,21 @@
 """How each text index fails: killed in the middle, damaged, opened twice, its server gone, its index dropped."""
 
 import asyncio
+import json
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
+from elasticsearch import AsyncElasticsearch
 
 from app.adapters.elasticsearch import ElasticsearchIndex
+from app.adapters.elasticsearch.bulk import BulkWriter
 from app.adapters.tantivy import TantivyIndex
 from app.core.errors import EngineRejected, EngineUnavailable
 from app.core.scope import Role, TenantScope
@@ -183,6 +187,31 @@ async def test_a_server_that_is_gone_is_unavailable(unused_tcp_port: int) -> Non
     with pytest.raises(EngineUnavailable):
         await index.upsert(SCOPE, [document("a")])
     await index.close()
+
+
+@asynccontextmanager
+async def refreshing_server(shards: dict[str, int]) -> AsyncIterator[str]:
+    """Answers every request as Elasticsearch answers a refresh that had this outcome."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = json.dumps({"_shards": shards}).encode()
+        head = "HTTP/1.1 200 OK\r\nX-Elastic-Product: Elasticsearch\r\nContent-Type: application/json\r\n"
+        writer.write(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listener:
+        yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.parametrize(("failed", "raises"), [(0, False), (1, True)])
+async def test_a_refresh_that_some_copy_of_a_shard_refused_is_no_success(failed: int, raises: bool) -> None:
+    """Of an index with a replica that has not been placed, which is no failure."""
+    shards = {"total": 3, "successful": 2 - failed, "failed": failed}
+    async with refreshing_server(shards) as url, AsyncElasticsearch(url) as client:
+        with pytest.raises(EngineUnavailable) if raises else nullcontext():
+            await BulkWriter(client, "terms").refresh()
 
 
 async def test_a_dropped_index_is_unavailable_and_not_made_without_its_mapping(server: str) -> None:

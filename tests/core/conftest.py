@@ -67,9 +67,12 @@ class Desk:
     def database(self) -> Database:
         return self.engines.database
 
-    async def enqueue(self, kind: OperationKind = OperationKind.INGEST) -> UUID:
+    async def enqueue(self, kind: OperationKind = OperationKind.INGEST, *, size_bytes: int = 0) -> UUID:
         async with self.database.write(self.scope) as session:
-            return self.ledger.enqueue(session, self.scope, kind, document_id=new_id(), generation=1).id
+            operation = self.ledger.enqueue(
+                session, self.scope, kind, document_id=new_id(), generation=1, size_bytes=size_bytes
+            )
+        return operation.id
 
     async def enter(self, lease: Lease, stage: str) -> None:
         """As a worker that begins a stage."""
@@ -99,6 +102,13 @@ class Desk:
                 .values(due_at=Operation.due_at - timedelta(seconds=seconds))
             )
 
+    async def age(self, operation_id: UUID, by: timedelta) -> None:
+        """As if it had been asked for so much earlier."""
+        async with self.database.system() as session:
+            await session.execute(
+                update(Operation).where(Operation.id == operation_id).values(turn_at=Operation.turn_at - by)
+            )
+
     async def messages(self) -> list[OutboxMessage]:
         async with self.database.system() as session:
             return list(await session.scalars(select(OutboxMessage).order_by(OutboxMessage.id)))
@@ -114,6 +124,11 @@ class Desk:
 
     async def lose_messages(self) -> None:
         await self.engines.redis.flushall()
+
+
+def without_broker(desk: Desk, tmp_path: Path) -> Outbox:
+    """An outbox whose broker does not run."""
+    return Outbox(desk.database, CeleryBroker(create_celery(f"redis+socket://{tmp_path / 'nobody.sock'}")))
 
 
 @pytest.fixture

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
-from app.adapters.celery.broker import CeleryBroker, create_celery
 from app.core.database import Database
 from app.core.outbox import Outbox
 from app.models import OutboxMessage, OutboxState
-from tests.core.conftest import Desk
+from tests.core.conftest import Desk, without_broker
 
 TASK = "tests.task"
 
@@ -26,11 +25,6 @@ def ask(desk: Desk, outbox: Outbox) -> "asyncio.Future[None]":
             outbox.add(session, desk.scope.tenant_id, TASK, {"id": "1"})
 
     return asyncio.ensure_future(write())
-
-
-def without_broker(desk: Desk, tmp_path: Path) -> Outbox:
-    """An outbox whose broker does not run."""
-    return Outbox(desk.database, CeleryBroker(create_celery(f"redis+socket://{tmp_path / 'nobody.sock'}")))
 
 
 async def test_published_after_the_commit_only(desk: Desk) -> None:

@@ -1,14 +1,17 @@
 """Tenants take turns, however much one of them has queued."""
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 from uuid import UUID
 
 from app.core import turns
 from app.core.ids import new_id
+from app.core.ledger import LONGEST_HANDICAP, Ledger
 from app.core.scope import Role, TenantScope
-from app.core.turns import next_turn, others_wait
-from app.models import Operation, Tenant
-from tests.core.conftest import Desk
+from app.core.turns import Turn, next_turn, others_wait
+from app.models import Operation, OperationKind, Tenant
+from tests.core.conftest import Desk, without_broker
 
 
 async def neighbour(desk: Desk) -> Desk:
@@ -91,15 +94,69 @@ async def test_a_worker_that_looks_whose_turn_it_is_hides_no_other_tenants_opera
 
 async def test_a_tenant_gives_way_to_those_who_have_less_running(desk: Desk) -> None:
     other = await neighbour(desk)
-    await desk.enqueue()
+    running = Turn(desk.scope.tenant_id, await desk.enqueue())
     await desk.enqueue()
     await work(desk)
-    assert not await others_wait(desk.database, desk.scope.tenant_id)  # what waits is its own
+    assert not await others_wait(desk.database, running)  # what waits is its own
     waiting = await other.enqueue()
-    assert not await others_wait(desk.database, desk.scope.tenant_id)  # a worker may be taking it
+    assert not await others_wait(desk.database, running)  # a worker may be taking it
     await other.pass_time(waiting, 2)
-    assert await others_wait(desk.database, desk.scope.tenant_id)
-    assert not await others_wait(desk.database, other.scope.tenant_id)
+    assert await others_wait(desk.database, running)
+    assert not await others_wait(desk.database, Turn(other.scope.tenant_id, waiting))
     assert await work(desk) == waiting
     await other.pass_time(await other.enqueue(), 2)
-    assert not await others_wait(desk.database, desk.scope.tenant_id)  # each has one running
+    assert not await others_wait(desk.database, running)  # each has one running
+
+
+LARGE = 100_000_000
+
+
+async def test_small_files_go_before_large_ones_of_the_same_tenant(desk: Desk) -> None:
+    large, small, tiny = [await desk.enqueue(size_bytes=size) for size in (LARGE, 200_000, 0)]
+    upkeep = await desk.enqueue(OperationKind.PURGE)
+    assert [await work(desk) for _ in range(4)] == [tiny, upkeep, small, large]
+
+
+async def test_a_large_file_does_not_wait_for_small_ones_for_ever(desk: Desk) -> None:
+    before, large = await desk.enqueue(), await desk.enqueue(size_bytes=LARGE)
+    await desk.age(large, LONGEST_HANDICAP)
+    after = await desk.enqueue()
+    assert [await work(desk) for _ in range(3)] == [before, large, after]
+
+
+async def test_a_large_file_gives_way_to_small_ones_of_its_tenant_until_it_has_waited(desk: Desk) -> None:
+    running = Turn(desk.scope.tenant_id, await desk.enqueue(size_bytes=LARGE))
+    await work(desk)
+    await desk.pass_time(await desk.enqueue(size_bytes=2 * LARGE), 2)
+    assert not await others_wait(desk.database, running)  # it is as large, and came later
+    small = await desk.enqueue()
+    assert not await others_wait(desk.database, running)  # a worker may be taking it
+    await desk.pass_time(small, 2)
+    assert await others_wait(desk.database, running)
+    await desk.age(running.operation_id, LONGEST_HANDICAP)
+    assert not await others_wait(desk.database, running)
+
+
+async def test_what_is_given_back_keeps_its_turn_and_what_loses_its_worker_does_not(desk: Desk) -> None:
+    first, second = await desk.enqueue(), await desk.enqueue()
+    lease = await desk.ledger.claim(desk.scope.tenant_id, first, "worker")
+    assert lease is not None
+    await desk.ledger.release(lease)
+    assert await work(desk) == first
+    await desk.pass_time(first, 600)
+    await desk.ledger.sweep()
+    assert [await work(desk) for _ in range(2)] == [second, first]
+
+
+async def test_nobody_gives_way_to_what_waits_for_the_sweeper(desk: Desk, tmp_path: Path) -> None:
+    """Its message is still to be published: whoever gave way would take it by the message of its own operation."""
+    broken = replace(
+        desk, ledger=Ledger(desk.database, without_broker(desk, tmp_path), lease_seconds=30, max_attempts=3)
+    )
+    other = await neighbour(broken)
+    running = Turn(desk.scope.tenant_id, await desk.enqueue())
+    await work(desk)
+    await other.pass_time(await other.enqueue(), 2)
+    assert not await others_wait(desk.database, running)
+    assert await desk.outbox.sweep() == 1
+    assert await others_wait(desk.database, running)

@@ -1,9 +1,6 @@
 """The disk is full: uploads and ingestions say so, leave nothing half written, and go on once there is room again."""
 
-import subprocess
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -11,28 +8,15 @@ import pytest
 from tests.e2e.people import Person, register
 from tests.e2e.shapes import Service, embedded
 from tests.e2e.writing import assert_stores_hold, assert_whole, at_rest, prose, send, small_chunks
+from tests.small_disk import MEGABYTE, filled, small_disk
 
 pytestmark = [pytest.mark.xdist_group("crashes"), pytest.mark.timeout(900)]
-MEGABYTE = 1024**2
 
 
 @pytest.fixture(scope="module")
 def disk() -> Iterator[Path]:
-    """A disk of its own, which can be filled without harm.
-
-    Not among pytest's folders: it fails when it can't remove an old one, and a run that was killed leaves the disk.
-    """
-    folder = Path(tempfile.mkdtemp(prefix="biggraph-disk-"))
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700m", "none", str(folder)], check=False)
-    if mounted.returncode != 0:
-        folder.rmdir()
-        pytest.skip("a small disk can be mounted by root only")
-    folder.chmod(0o755)
-    try:
+    with small_disk("700m") as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-        folder.rmdir()
 
 
 @pytest.fixture(scope="module")
@@ -51,21 +35,6 @@ def platform(disk: Path) -> Iterator[Service]:
 def person(platform: Service) -> Iterator[Person]:
     with register(platform.url) as person:
         yield person
-
-
-@contextmanager
-def filled(disk: Path) -> Iterator[None]:
-    """Until the block ends there is no room for anything."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        for size in (MEGABYTE, 4096):
-            with suppress(OSError):
-                while file.write(bytes(size)):
-                    pass
-    try:
-        yield
-    finally:
-        ballast.unlink()
 
 
 def files_under(folder: Path) -> set[Path]:

@@ -1,6 +1,8 @@
 """Texts of chunks that people change while engines fail, workers die and other people are at it too."""
 
+import dataclasses
 from collections.abc import Awaitable, Callable
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -10,7 +12,7 @@ from app.chunking.chunk import embedded_text
 from app.chunks import service as chunks
 from app.chunks.schemas import ChunkPatch
 from app.core.errors import BigGraphError, EngineRejected, EngineUnavailable
-from app.ingestion import service
+from app.ingestion import edits, service
 from app.models import Chunk, ChunkEdit, Operation, OperationKind, OperationState
 from app.terms import index_terms
 from tests.ingestion.bench import Bench, prose
@@ -24,6 +26,12 @@ async def first_chunk(bench: Bench, document_id: UUID) -> Chunk:
     query = select(Chunk).where(Chunk.document_id == document_id).order_by(Chunk.generation.desc(), Chunk.ordinal)
     async with bench.parts.database.read(bench.scope) as session:
         return (await session.scalars(query.limit(1))).one()
+
+
+async def all_chunks(bench: Bench, document_id: UUID) -> list[Chunk]:
+    async with bench.parts.database.read(bench.scope) as session:
+        query = select(Chunk).where(Chunk.document_id == document_id).order_by(Chunk.ordinal)
+        return list(await session.scalars(query))
 
 
 async def edit(bench: Bench, chunk: Chunk, text: str) -> Operation:
@@ -94,6 +102,48 @@ async def test_an_index_that_refuses_leaves_old_and_old_until_somebody_retries(b
     await bench.work()
     assert await text_of(bench, chunk) == NEW
     assert await holds(bench, chunk, NEW)
+
+
+class Refusing:
+    """An engine that refuses all calls of a method but the first ones."""
+
+    def __init__(self, engine: object, method: str, *, after: int) -> None:
+        self._engine, self._method, self._left = engine, method, after
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._method:
+            self._left -= 1
+            if self._left < 0:
+                raise EngineRejected("It does not fit.")
+        return getattr(self._engine, name)
+
+
+@pytest.mark.parametrize(
+    ("engine", "method"), [("vectors", "upsert"), ("texts", "upsert"), ("embedder", "embed_passages")]
+)
+async def test_of_many_edits_each_batch_takes_effect_or_does_not(
+    bench: Bench, engine: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five edits in batches of two, of which the second is refused."""
+    monkeypatch.setattr(edits, "BATCH", 2)
+    document_id = await bench.ingested(prose("fox", 5))
+    before = await all_chunks(bench, document_id)
+    texts = [f"{NEW} Number {number}." for number in range(5)]
+    operations = [await edit(bench, chunk, text) for chunk, text in zip(before, texts, strict=True)]
+    refusing: dict[str, Any] = {engine: Refusing(getattr(bench.parts, engine), method, after=1)}
+    worker = dataclasses.replace(bench, parts=dataclasses.replace(bench.parts, **refusing))
+    await worker.run(operations[0].id)
+    assert (await bench.operation(operations[0].id)).state is OperationState.FAILED
+    read = await all_chunks(bench, document_id)
+    assert [chunk.text for chunk in read] == texts[:2] + [chunk.text for chunk in before[2:]]
+    assert [chunk.pending_text for chunk in read] == [None, None, *texts[2:]], "it tells what has not taken effect"
+    for chunk in read:
+        assert await holds(bench, chunk, chunk.text)
+    await bench.work()  # the other operations carry out what is left
+    assert [chunk.text for chunk in await all_chunks(bench, document_id)] == texts
+    for chunk, text in zip(before, texts, strict=True):
+        assert await holds(bench, chunk, text)
+    assert (await bench.verify()).clean
 
 
 @pytest.mark.parametrize("engine", ["vectors", "texts"])

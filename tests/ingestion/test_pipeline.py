@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from app.core import ledger
 from app.core.errors import EngineUnavailable, LeaseLost
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
@@ -174,21 +175,26 @@ async def test_an_operation_whose_message_was_lost_does_not_wait_for_all_that_co
     assert (await bench.operation(operation_of(newer))).state is OperationState.QUEUED
 
 
-async def test_a_large_document_gives_way_to_another_tenant_and_goes_on_where_it_stopped(
-    bench: Bench, neighbour: Bench, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("own", [True, False])
+async def test_a_large_document_gives_way_to_a_small_one_and_goes_on_where_it_stopped(
+    own: bool, bench: Bench, neighbour: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of its own tenant, or another."""
+    other = bench if own else neighbour
     monkeypatch.setattr(pipeline, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(ledger, "BYTES_A_SECOND", 1)
     large = await bench.upload(prose("gannet", 3 * pipeline.EMBED_BATCH))
     others: list[Upload] = []
 
     async def another_uploads() -> None:
-        others.append(await neighbour.upload(prose("fulmar", 3)))
-        await neighbour.pass_time(operation_of(others[0]))
+        others.append(await other.upload(prose("fulmar", 3)))
+        await other.pass_time(operation_of(others[0]))
 
     await bench.interposed("embedder", "embed_passages", after=another_uploads).run(operation_of(large))
     operation = await bench.operation(operation_of(large))
     assert (operation.state, operation.stage, operation.attempts) == (OperationState.QUEUED, "embed", 0)
-    await neighbour.work()
+    await other.run(operation_of(others[0]))
+    assert (await other.operation(operation_of(others[0]))).state is OperationState.SUCCEEDED
     await bench.work()
     operation = await bench.operation(operation_of(large))
     assert operation.state is OperationState.SUCCEEDED

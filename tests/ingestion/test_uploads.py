@@ -1,14 +1,19 @@
 """What an upload makes of a document that is known, how much a tenant may store, and an original that is lost."""
 
+import asyncio
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from app.core.database import WriteSession
+from app.core.errors import TooManyRequests
 from app.core.ids import new_id
 from app.core.scope import Role, TenantScope
+from app.documents import repository
 from app.ports.parts import Parts
 from tests.conftest import Person, Register, until
+from tests.ingestion.bench import Bench
 
 TEXT = {"text": "# Notes\n\nThe lamp shines far.", "title": "Zebra", "name": "Notes", "external_id": "notes"}
 
@@ -78,6 +83,32 @@ async def test_a_new_version_counts_against_the_quota(
     assert (await shelf.send({**TEXT, "text": "It is red."}))["outcome"] == "replaced", "it takes less than before"
     monkeypatch.setattr(parts.settings, "tenant_max_documents", 1)
     assert (await shelf.send({**TEXT, "external_id": "other"}))["code"] == "document_quota"
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"), [("tenant_max_bytes", "storage_quota"), ("tenant_max_documents", "document_quota")]
+)
+async def test_two_uploads_at_once_share_the_quota(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, limit: str, code: str
+) -> None:
+    """The first has counted what is stored, and commits only once the second has been about it for a while."""
+    text = "The lamp shines far."
+    monkeypatch.setattr(bench.parts.settings, limit, {"tenant_max_bytes": len(text), "tenant_max_documents": 1}[limit])
+    count, second = repository.usage, asyncio.get_running_loop().create_future()
+
+    async def count_and_linger(session: WriteSession) -> tuple[int, int]:
+        counted = await count(session)
+        monkeypatch.setattr(repository, "usage", count)
+        second.set_result(asyncio.create_task(bench.upload(text, external_id="second")))
+        await asyncio.wait({second.result()}, timeout=1)
+        return counted
+
+    monkeypatch.setattr(repository, "usage", count_and_linger)
+    await bench.upload(text, external_id="first")
+    with pytest.raises(TooManyRequests) as refused:
+        await second.result()
+    assert refused.value.error_code == code
+    assert [document.external_id for document in await bench.documents()] == ["first"]
 
 
 async def test_an_original_that_is_lost(shelf: Shelf, parts: Parts) -> None:

@@ -39,7 +39,7 @@ async def test_an_answer(error: BigGraphError) -> None:
         async def done() -> dict[str, Any]:
             return {}
 
-        return event_stream(run(), done)
+        return event_stream(run(), done, done)
 
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
         for path in ("/", "/stream"):

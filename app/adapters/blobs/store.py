@@ -9,7 +9,8 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,8 @@ _LONGEST_SEGMENT = 200
 _PIECE_BYTES = 1 << 20
 _PROBE = "health/probe"
 """Lies beside the tenants, whose first segments are UUIDs."""
+_PROBE_SECONDS = 60.0
+"""So long a probe that was written vouches for the next ones: anybody may ask for a check, as often as they like."""
 
 _REFUSALS = (
     exceptions.InvalidPathError,
@@ -46,10 +49,13 @@ _REFUSALS = (
 class ObjectBlobStore:
     """Blobs under `url`: `file:///folder`, made where it is missing, or `s3://bucket/prefix?endpoint=…`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._url = url
         self._folder = folder_of(url)
         self._opened: ObjectStore | None = None
+        self._clock = clock
+        self._probing = asyncio.Lock()
+        self._probed_at: float | None = None
 
     async def open(self) -> None:
         """`EngineRejected` if the URL can't be understood."""
@@ -68,8 +74,24 @@ class ObjectBlobStore:
         self._opened = None
 
     async def check(self) -> None:
+        """Looks for the probe, and writes it anew once a minute: a full or read-only disk is known by a write alone."""
+        async with self._probing:
+            if await self._is_probe_fresh():
+                return
+            self._probed_at = None
+            with _translated_errors():
+                await obstore.put_async(self._store(), _PROBE, b"ok")
+            self._probed_at = self._clock()
+
+    async def _is_probe_fresh(self) -> bool:
+        if self._probed_at is None or self._clock() - self._probed_at >= _PROBE_SECONDS:
+            return False
         with _translated_errors():
-            await obstore.put_async(self._store(), _PROBE, b"ok")
+            try:
+                await obstore.head_async(self._store(), _PROBE)
+            except FileNotFoundError:
+                return False
+        return True
 
     async def put(self, scope: TenantScope, key: str, content: AsyncIterator[bytes]) -> int:
         path = _path(scope, key)

@@ -100,8 +100,12 @@ class BulkWriter:
         return found
 
     async def refresh(self) -> None:
+        """Lets searches see what was written. `EngineUnavailable` where a copy of a shard could not."""
         with translated_errors():
-            await self._client.indices.refresh(index=self._alias)
+            answer = await self._client.indices.refresh(index=self._alias)
+        # Copies fail one by one under status 200, and searches may be answered by any of them.
+        if answer["_shards"]["failed"]:
+            raise EngineUnavailable("Elasticsearch could not refresh all of its index.", code="text_index_failed")
 
 
 def slices(items: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
