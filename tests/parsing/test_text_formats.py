@@ -144,6 +144,40 @@ def test_delimited_values_with_quoted_lines(parse: Parse) -> None:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_a_quote_that_nobody_closes_takes_in_no_other_row(parse: Parse, delimiter: str) -> None:
+    rows = ["id,name,note", '1,"Ann,hello', '2,Bob,5" pipe', '3,"Carl",x', '4,"two\nlines, ""quoted""",y', '5,"Eve,z']
+    document = parse("\n".join(rows).replace(",", delimiter), "a.tsv" if delimiter == "\t" else "a.csv")
+    table = document.elements[0].table
+    assert table is not None
+    assert table.rows == [
+        ["id", "name", "note"],
+        ["1", '"Ann', "hello"],
+        ["2", "Bob", '5" pipe'],
+        ["3", "Carl", "x"],
+        ["4", f'two\nlines{delimiter} "quoted"'.replace("\t", " ").replace("  ", " "), "y"],
+        ["5", '"Eve', "z"],
+    ]
+    assert document.warnings == ["2 quotes that open a cell are closed nowhere; they were read as text."]
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        ('"He said "hi" to me",x', ['He said "hi" to me', "x"]),
+        ('1, "New York, NY" ,y', ["1", "New York, NY", "y"]),
+        ('"","""a"" b",""', ["", '"a" b', ""]),
+        ('""a"",b', ['""a""', "b"]),
+        ('",",""",', [",", '"""', ""]),
+    ],
+)
+def test_quotes_inside_cells(parse: Parse, line: str, cells: list[str]) -> None:
+    table = parse(f"{line}\n1,2\n", "a.csv").elements[0].table
+    assert table is not None
+    assert table.rows[0][: len(cells)] == cells
+    assert table.rows[1][:2] == ["1", "2"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_delimiters_are_sniffed(delimiter: str) -> None:
     rows = [["id", "price, net", "remark"], ["1", "2", "a"], ["3", "4", "b"]]
     text = "\n".join(delimiter.join(f'"{cell}"' for cell in row) for row in rows)
