@@ -27,6 +27,11 @@ THAI = "ประเทศไทยเป็นประเทศในเอเ
         (JAPANESE, "euc_jp"),
         (JAPANESE, "iso2022_jp"),
         (KOREAN, "cp949"),
+        (KOREAN, "iso2022_kr"),
+        (CHINESE, "hz"),
+        (f"Re: plan\n\n{CHINESE}\n-- \nLi\n", "hz"),
+        ("a ~{b}~ c, ~{not shifted~} and ~{1", "ascii"),
+        ("測試檔案", "big5"),
         (RUSSIAN, "cp1251"),
         (RUSSIAN, "cp866"),
         (GREEK, "cp1253"),
@@ -37,7 +42,11 @@ THAI = "ประเทศไทยเป็นประเทศในเอเ
         (TURKISH, "cp1254"),
         (THAI, "cp874"),
         *((text, wide) for text in (CHINESE, FRENCH) for wide in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
-        *((text, wide) for text in (CHINESE, TRADITIONAL, FRENCH) for wide in ("utf-16-le", "utf-16-be")),
+        *(
+            (text, wide)
+            for text in (CHINESE, TRADITIONAL, FRENCH, RUSSIAN, ARABIC, GREEK, HEBREW, KOREAN)
+            for wide in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+        ),
     ],
 )
 def test_text_comes_back_from_its_encoding(text: str, encoding: str) -> None:
