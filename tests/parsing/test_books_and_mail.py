@@ -8,7 +8,7 @@ import pytest
 from app.core.errors import ParseFailed
 from app.parsing.document import ElementKind
 from app.parsing.parsers.email_parts import decoded_words
-from app.parsing.parsers.epub import closed_as_html
+from app.parsing.parsers.xhtml import closed_as_html
 from tests.parsing.conftest import Parse, of_kind, outline
 from tests.parsing.office_files import archive
 
