@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborNode
 
+from app.parsing.parsers.omml import grouped
+
 _MAX_DEPTH = 50
 _SCRIPTS = {
     "msup": ("^",),
@@ -41,17 +43,13 @@ def _linear(node: LexborNode, depth: int) -> str:
     parts = [_linear(child, depth + 1) for child in inner if child.tag not in _UNSEEN]
     signs = _SCRIPTS.get(node.tag or "", ())
     if signs and len(parts) == len(signs) + 1:
-        base = _grouped(parts[0]) if node.tag == "mfrac" else parts[0]
-        return base + "".join(sign + _grouped(part) for sign, part in zip(signs, parts[1:], strict=True))
+        base = grouped(parts[0]) if node.tag == "mfrac" else parts[0]
+        return base + "".join(sign + grouped(part) for sign, part in zip(signs, parts[1:], strict=True))
     if node.tag == "msqrt":
-        return "√" + _grouped("".join(parts))
+        return "√" + grouped("".join(parts))
     if node.tag == "mroot" and len(parts) == 2:
-        return f"{_grouped(parts[0])}^(1/{parts[1]})"
+        return f"{grouped(parts[0])}^(1/{parts[1]})"
     return {"mtable": "; ", "mtr": " "}.get(node.tag or "", "").join(parts)
-
-
-def _grouped(part: str) -> str:
-    return part if len(part) == 1 or part.isalnum() else f"({part})"
 
 
 def ruby_text(ruby: LexborNode) -> str:
