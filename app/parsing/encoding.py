@@ -36,6 +36,7 @@ _SUPERSETS: dict[str, str] = {
     "euc_kr": "cp949",
     "tis-620": "iso8859-11",
 }
+_SEVEN_BIT = ("utf-7", "hz", "iso2022_jp", "iso2022_jp_2", "iso2022_kr")
 _MULTI_BYTE = ("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
 # The most written characters of each language: a tenth of the text and more, in any subject. They settle what the
 # rows can't: all everyday Korean syllables would be everyday Chinese characters too.
@@ -60,6 +61,7 @@ _WESTERN = frozenset("éèêëàâäáãçîïíôöóõúûüùñßœæøåÉÈ
 _HEBREW_LETTERS = bytes(range(0xE0, 0xFB))
 _MAX_BROKEN_SHARE = 0.002  # of a text's characters: one cut character, or a stray byte, must not decide
 _MIN_COMMON_SHARE = 0.72
+_KOREAN_MARK, _SHIFTS = b"\x1b$)C", b"\x0e\x0f"
 _CONTROL_BYTES = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\v\x1a\x1b")
 
 
@@ -83,7 +85,8 @@ def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
     wide = _wide_without_bom(data) if b"\0" in data[:_HEAD_BYTES] else None  # of ASCII or Cyrillic it is valid UTF-8
     if wide:
         return _decode_as(data, wide)
-    for name in (*_seven_bit(data), "utf-8", _known(declared)):
+    known = _known(declared)
+    for name in (*([known] if known in _SEVEN_BIT else _seven_bit(data)), "utf-8", known):
         if name and name not in ("utf-16", "utf-32") and (text := _strictly(data, name)) is not None:
             return DecodedText(text, name)
     return _decode_as(data, _wide_without_bom(data) or _best(_sample(data)))
@@ -102,6 +105,8 @@ def looks_like_text(head: bytes) -> bool:
         return True
     if b"\0" in head:
         return False
+    if _KOREAN_MARK in head:
+        head = head.translate(None, _SHIFTS)
     controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
     return controls <= len(head) * 0.005
 
@@ -121,7 +126,7 @@ def _seven_bit(data: bytes) -> Iterator[str]:
     """Encodings of East Asian mail whose marks stand in what would be ASCII (RFC 1468, 1557, 1843)."""
     sample = data[:_SAMPLE_BYTES]
     if b"\x1b$" in sample and data.isascii():
-        yield "iso2022_kr" if b"\x1b$)C" in sample else "iso2022_jp"
+        yield "iso2022_kr" if _KOREAN_MARK in sample else "iso2022_jp"
     shifted = b"".join(_HZ.findall(sample))
     if shifted and data.isascii() and _common_share(shifted, "hz")[0] >= _MIN_COMMON_SHARE:
         yield "hz"
