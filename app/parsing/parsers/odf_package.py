@@ -26,6 +26,8 @@ class OdfPackage:
     content: etree._Element
     styles: etree._Element | None
     properties: dict[str, str]
+    objects: dict[str, etree._Element]
+    """Formulas (MathML) and charts that stand in the document, by the name that it refers to them by."""
 
     @classmethod
     def read(cls, path: Path) -> "OdfPackage":
@@ -34,7 +36,12 @@ class OdfPackage:
         try:
             with zipfile.ZipFile(path) as archive:
                 content = parse_xml(archive.read("content.xml"))
-                return cls(content, _optional(archive, "styles.xml"), _properties(_optional(archive, "meta.xml")))
+                return cls(
+                    content,
+                    _optional(archive, "styles.xml"),
+                    _properties(_optional(archive, "meta.xml")),
+                    _objects(archive),
+                )
         except (*UNREADABLE, KeyError, etree.XMLSyntaxError) as error:
             raise parse_failure("damaged") from error
 
@@ -51,6 +58,12 @@ def check_not_encrypted(path: Path) -> None:
     manifest = read_member(path, "META-INF/manifest.xml", _MANIFEST_BYTES)
     if manifest and (b"encryption-data" in manifest or b"encrypted-package" in manifest):
         raise parse_failure("encrypted", "Passwords of OpenDocument files can't be used here: remove the protection.")
+
+
+def _objects(archive: zipfile.ZipFile) -> dict[str, etree._Element]:
+    names = (name for name in archive.namelist() if name.endswith("/content.xml"))
+    found = {name.removesuffix("/content.xml"): _optional(archive, name) for name in names}
+    return {name: root for name, root in found.items() if root is not None}
 
 
 def _optional(archive: zipfile.ZipFile, name: str) -> etree._Element | None:
