@@ -163,7 +163,7 @@ def _wide_without_bom(data: bytes) -> str | None:
         return _wide_chinese_or_japanese(head)
     for name, first, second in (("utf-32-be", 0, 1), ("utf-32-le", 3, 2)):
         if not any(head[first::4]) and max(head[second::4]) <= _LAST_PLANE:
-            return name if _strictly(head[: len(head) // 4 * 4], name) else None
+            return name if _is_printable(_strictly(head[: len(head) // 4 * 4], name) or "\0") else None
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if min(even, odd) * 10 > max(even, odd):
         return None
