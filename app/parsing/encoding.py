@@ -69,7 +69,7 @@ _CONTROL_BYTES = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\v\x1
 class DecodedText:
     text: str
     encoding: str
-    """Python's name of the codec."""
+    """Python's name of the codec; of both, where lines differ."""
     broken: int = 0
     """Characters that could not be decoded and became U+FFFD."""
 
@@ -89,7 +89,29 @@ def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
     for name in (*([known] if known in _SEVEN_BIT else _seven_bit(data)), "utf-8", known):
         if name and name not in ("utf-16", "utf-32") and (text := _strictly(data, name)) is not None:
             return DecodedText(text, name)
-    return _decode_as(data, _wide_without_bom(data) or _best(_sample(data)))
+    wide = _wide_without_bom(data)
+    return _decode_as(data, wide) if wide else _line_by_line(data) or _decode_as(data, _best(_sample(data)))
+
+
+def _line_by_line(data: bytes) -> DecodedText | None:
+    """A text of which some lines are UTF-8 beyond doubt and some another encoding, as files put together have them."""
+    if not any(_is_surely_utf8(line) for line in _sample(data).splitlines()):
+        return None
+    lines = data.splitlines(keepends=True)
+    read = [_strictly(line, "utf-8") for line in lines]
+    other = _best(_sample(b"".join(line for line, text in zip(lines, read, strict=True) if text is None)))
+    if other == "utf-8":
+        return None
+    text = "".join(
+        line.decode(other, errors="replace") if text is None else text for line, text in zip(lines, read, strict=True)
+    )
+    return DecodedText(text, f"utf-8, {other}", broken=text.count("\ufffd"))
+
+
+def _is_surely_utf8(line: bytes) -> bool:
+    """Three characters beyond ASCII: fewer may be so by chance."""
+    text = _strictly(line, "utf-8") if not line.isascii() else None
+    return text is not None and sum(character > "\x7f" for character in text) >= 3
 
 
 def decode_head(head: bytes) -> str:

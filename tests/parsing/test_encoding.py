@@ -63,6 +63,15 @@ def test_a_cut_character_does_not_change_the_encoding() -> None:
     assert decoded.text.startswith(CHINESE)
 
 
+@pytest.mark.parametrize("other", [(CHINESE, "gb18030"), (FRENCH, "cp1252"), (JAPANESE, "cp932")])
+@pytest.mark.parametrize(("ours", "theirs"), [(1, 1), (50, 1), (1, 50)])
+def test_lines_may_differ_in_their_encoding(other: tuple[str, str], ours: int, theirs: int) -> None:
+    text, encoding = other
+    decoded = decode(f"{CHINESE}\n".encode() * ours + f"{text}\r\n".encode(encoding) * theirs + b"ascii")
+    assert decoded.text == f"{CHINESE}\n" * ours + f"{text}\r\n" * theirs + "ascii"
+    assert (decoded.encoding, decoded.broken) == (f"utf-8, {encoding}", 0)
+
+
 def test_broken_utf8_stays_utf8() -> None:
     decoded = decode(CHINESE.encode() * 3 + b"\xff" + CHINESE.encode())
     assert decoded.encoding == "utf-8"
