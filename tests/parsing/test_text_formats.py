@@ -143,6 +143,23 @@ def test_delimited_values_with_quoted_lines(parse: Parse) -> None:
     assert (table.header_rows, table.first_row) == (1, 3)
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (r"with $\{a_1 \\ b_*\}$ and $x*y*z$ inside", [("paragraph", 0, r"with $\{a_1 \\ b_*\}$ and $x*y*z$ inside")]),
+        ("before\n$$\n\\{x\\}\n\n= *y*\n$$\nafter", [
+            ("paragraph", 0, "before"), ("formula", 0, "\\{x\\}\n\n= *y*"), ("paragraph", 0, "after"),
+        ]),
+        ("- $$E = mc^2$$\n- $$ x $$ y", [("formula", 0, "E = mc^2"), ("list_item", 1, "$$ x $$ y")]),
+        ("costs $5, *not* $6 or $7-$8", [("paragraph", 0, "costs $5, not $6 or $7-$8")]),
+        ("$$ *never* closed", [("paragraph", 0, "$$ never closed")]),
+    ],
+    ids=["in a line", "in lines of its own", "in lists", "prices", "not closed"],
+)  # fmt: skip
+def test_formulas_in_markdown(parse: Parse, text: str, found: list[tuple[str, int, str]]) -> None:
+    assert outline(parse(text, "a.md")) == found
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_a_quote_that_nobody_closes_takes_in_no_other_row(parse: Parse, delimiter: str) -> None:
     rows = ["id,name,note", '1,"Ann,hello', '2,Bob,5" pipe', '3,"Carl",x', '4,"two\nlines, ""quoted""",y', '5,"Eve,z']

@@ -1,4 +1,4 @@
-"""Markdown: CommonMark with tables and strikethrough, front matter, HTML inside it.
+"""Markdown: CommonMark with tables, strikethrough and formulas, front matter, HTML inside it.
 
 Comments are read as text: in a Markdown file they are part of what its author wrote and what its readers see.
 """
@@ -12,6 +12,7 @@ from markdown_it.token import Token
 from app.parsing.decoded import read_text
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 from app.parsing.parsers.html import html_elements
+from app.parsing.parsers.markdown_math import with_formulas
 from app.parsing.parsers.text import text_elements
 from app.parsing.source import Source
 from app.parsing.tables import rectangle
@@ -31,7 +32,7 @@ class MarkdownParser:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         metadata, body = split_front_matter(text)
         parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
-        tokens = parser.parse(body)
+        tokens = with_formulas(parser).parse(body)
         if any(token.level == _DEEPEST - 1 and token.type in _HOLDERS for token in tokens):
             warnings.append("Its lists or quotes are nested too deeply; it was read as plain text.")
             elements = list(text_elements(body))
@@ -77,6 +78,8 @@ class _Reader:
             elif token.type in ("fence", "code_block"):
                 language = token.info.split()[0] if token.info.strip() else ""
                 yield Element(kind=ElementKind.CODE, text=token.content, language=language.strip("{}."))
+            elif token.type == "math_block":
+                yield Element(kind=ElementKind.FORMULA, text=token.content)
             elif token.type == "html_block":
                 yield from html_elements(token.content.replace("<!--", " ").replace("-->", " "))
             else:
@@ -104,7 +107,7 @@ class _Reader:
 def _inline_text(children: Sequence[Token]) -> str:
     parts = []
     for child in children:
-        if child.type in ("text", "code_inline"):
+        if child.type in ("text", "code_inline", "math_inline"):
             parts.append(child.content)
         elif child.type in ("softbreak", "hardbreak"):
             parts.append("\n")
