@@ -40,7 +40,8 @@ def _with_signs(base: str, *signs: tuple[str, str]) -> Callable[[etree._Element]
 
 
 def _fraction(node: etree._Element) -> str:
-    return f"{grouped(_argument(node, 'num'))}/{grouped(_argument(node, 'den'))}"
+    bar = "¦" if _property(node, "fPr", "type", "") == "noBar" else "/"
+    return f"{grouped(_argument(node, 'num'))}{bar}{grouped(_argument(node, 'den'))}"
 
 
 def _root(node: etree._Element) -> str:
