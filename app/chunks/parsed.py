@@ -24,12 +24,12 @@ from app.core.scope import TenantScope
 from app.ingestion.projection import cells_key, parsed_key
 from app.models import Document
 from app.parsing.cells import page_name
-from app.parsing.document import Element, ElementKind, StoredCells
+from app.parsing.document import Element, ElementKind, StoredCells, Table
 from app.parsing.table_profile import column_profiles
 from app.ports.parts import Parts
 
 ParsedForm = Mapping[str, Any]
-"""A `ParsedDocument` as JSON. Ingestion wrote it, and validated it before."""
+"""A `ParsedDocument` as JSON, without what is as by default. Ingestion wrote it, and validated it before."""
 Result = TypeVar("Result")
 MOST_HEADINGS = 5_000
 MOST_CELLS = 200_000
@@ -90,7 +90,7 @@ class ParsedForms:
 def tables(form: ParsedForm, after: int, limit: int) -> list[TableOut]:
     """At most so many tables, of which the first `after` are left out."""
     wanted = islice(enumerate(_tables(form), start=1), after, after + limit)
-    return [_table_out(number, element) for number, element in wanted]
+    return [_table_out(number, page, table) for number, (page, table) in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,59 +102,50 @@ class TableRows:
 
 def _rows(form: ParsedForm, number: int, after: int, limit: int) -> tuple[TableRows, StoredCells | None]:
     """A table with the rows asked for, or with none of them where its cells are stored, and then where."""
-    for position, element in enumerate(_tables(form), start=1):
+    for position, (page, table) in enumerate(_tables(form), start=1):
         if position == number:
-            rows: list[list[str]] = element["table"]["rows"]
-            first = element["table"]["header_rows"]
-            begin = first + after
-            stored = _stored_cells(element)
-            wanted = rows[begin : begin + limit] if stored is None else []
-            return TableRows(_table_out(number, element), rows[:first], wanted), stored
+            begin = table.header_rows + after
+            wanted = table.rows[begin : begin + limit] if table.stored is None else []
+            return TableRows(_table_out(number, page, table), table.rows[: table.header_rows], wanted), table.stored
     raise NotFound(f"The document has no table {number}.", code="table_not_found")
 
 
-def _tables(form: ParsedForm) -> Iterator[Mapping[str, Any]]:
-    return (element for element in form["elements"] if element["table"] is not None)
+def _tables(form: ParsedForm) -> Iterator[tuple[int | None, Table]]:
+    """Page and cells of each."""
+    found = (element for element in form.get("elements", ()) if element.get("table") is not None)
+    return ((element.get("page"), Table.model_validate(element["table"])) for element in found)
 
 
-def _stored_cells(element: Mapping[str, Any]) -> StoredCells | None:
-    stored = element["table"].get("stored")  # forms that were made before tables were stored apart lack it
-    return None if stored is None else StoredCells.model_validate(stored)
-
-
-def _table_out(number: int, element: Mapping[str, Any]) -> TableOut:
-    table = element["table"]
-    header_rows: int = table["header_rows"]
-    width = len(table["rows"][0]) if table["rows"] else 0
-    stored = _stored_cells(element)
+def _table_out(number: int, page: int | None, table: Table) -> TableOut:
+    width = len(table.rows[0]) if table.rows else 0
     return TableOut(
         number=number,
-        caption=table["caption"],
-        sheet=table["sheet"],
-        page=element["page"],
-        columns=whole_names(table["rows"][:header_rows]) if header_rows else [""] * width,
-        header_rows=header_rows,
-        row_count=(stored.rows if stored else len(table["rows"])) - header_rows,
-        profiles=stored.columns if stored else column_profiles(table["rows"][header_rows:], width),
+        caption=table.caption,
+        sheet=table.sheet,
+        page=page,
+        columns=whole_names(table.rows[: table.header_rows]) if table.header_rows else [""] * width,
+        header_rows=table.header_rows,
+        row_count=table.row_count - table.header_rows,
+        profiles=table.stored.columns if table.stored else column_profiles(table.rows[table.header_rows :], width),
     )
 
 
 def outline(form: ParsedForm, document_id: UUID, places: Sequence[tuple[UUID, int, int]]) -> OutlineOut:
     """Headings as a tree. `places`: chunks with start and end in the document's text."""
-    top = OutlineOut(document_id=document_id, title=form["title"], chunk_ids=[], headings=[], truncated=False)
+    top = OutlineOut(document_id=document_id, title=form.get("title", ""), chunk_ids=[], headings=[], truncated=False)
     starts: list[int] = []
     nodes: list[OutlineNode] = []
     path = HeadingPath()
     position = 0
-    for element in form["elements"]:
-        start, text = position, element["text"]
+    for element in form.get("elements", ()):
+        start, text = position, element.get("text", "")
         position += len(text) + len("\n\n") if text else 0
         if element["kind"] != ElementKind.HEADING or not text.strip():
             continue
         if len(nodes) == MOST_HEADINGS:
             top.truncated = True
             break
-        heading = Element(kind=ElementKind.HEADING, text=text, level=element["level"], page=element["page"])
+        heading = Element.model_validate(element)
         path.enter(len(nodes), heading)
         node = OutlineNode(title=text, level=heading.level, page=heading.page, chunk_ids=[], children=[])
         (nodes[path.path[-2]].children if len(path.path) > 1 else top.headings).append(node)
