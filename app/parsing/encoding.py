@@ -62,6 +62,7 @@ _HEBREW_LETTERS = bytes(range(0xE0, 0xFB))
 _MAX_BROKEN_SHARE = 0.002  # of a text's characters: one cut character, or a stray byte, must not decide
 _MIN_COMMON_SHARE = 0.72
 _KOREAN_MARK, _SHIFTS = b"\x1b$)C", b"\x0e\x0f"
+_FEW_CONTROLS = 2
 _CONTROL_BYTES = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\v\x1a\x1b")
 
 
@@ -130,7 +131,7 @@ def looks_like_text(head: bytes) -> bool:
     if _KOREAN_MARK in head:
         head = head.translate(None, _SHIFTS)
     controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
-    return controls <= len(head) * 0.005
+    return controls <= max(_FEW_CONTROLS, len(head) * 0.02)  # of what is packed a tenth would be
 
 
 def declared_html_encoding(data: bytes) -> str | None:
