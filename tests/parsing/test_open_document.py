@@ -168,14 +168,6 @@ def test_running_lines_are_dropped_and_what_stands_there_once_is_kept(parse: Par
     assert parse(open_document("presentation", slides), "a").text == "one\n\nMay\n\ntwo\n\nthree"
 
 
-@pytest.mark.parametrize("kind", ["text", "spreadsheet", "presentation"])
-def test_encryption_is_told(parse: Parse, kind: str) -> None:
-    manifest = '<manifest:file-entry><manifest:encryption-data manifest:checksum="x"/></manifest:file-entry>'
-    with pytest.raises(ParseFailed) as failed:
-        parse(open_document(kind, paragraph("x"), manifest=manifest), "a")
-    assert failed.value.error_code == "encrypted"
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from lxml import etree
 
-from app.parsing.archives import UNREADABLE, read_member
+from app.parsing.archives import UNREADABLE
 from app.parsing.parsers.xml_tree import children, first, local_name, parse_xml
 from app.parsing.reasons import parse_failure
 
-_MANIFEST_BYTES = 16 * 1024 * 1024
 _PROPERTIES = {
     "title": "title",
     "initial-creator": "author",
@@ -31,8 +30,7 @@ class OdfPackage:
 
     @classmethod
     def read(cls, path: Path) -> "OdfPackage":
-        """Raises `ParseFailed`: `encrypted`, `damaged`. The archive has been checked against bombs before."""
-        check_not_encrypted(path)
+        """Raises `ParseFailed` (`damaged`). The archive has been checked against bombs before."""
         try:
             with zipfile.ZipFile(path) as archive:
                 content = parse_xml(archive.read("content.xml"))
@@ -51,13 +49,6 @@ class OdfPackage:
         if body is None:
             raise parse_failure("damaged")
         return body
-
-
-def check_not_encrypted(path: Path) -> None:
-    """Raises `ParseFailed` (`encrypted`): the manifest says how each part was encrypted, content first of all."""
-    manifest = read_member(path, "META-INF/manifest.xml", _MANIFEST_BYTES)
-    if manifest and (b"encryption-data" in manifest or b"encrypted-package" in manifest):
-        raise parse_failure("encrypted", "Passwords of OpenDocument files can't be used here: remove the protection.")
 
 
 def _objects(archive: zipfile.ZipFile) -> dict[str, etree._Element]:

@@ -12,7 +12,6 @@ from lxml import etree
 
 from app.parsing.archives import UNREADABLE
 from app.parsing.document import ParsedDocument
-from app.parsing.parsers.odf_package import check_not_encrypted
 from app.parsing.parsers.xlsx import read_workbook
 from app.parsing.parsers.xlsx_extent import CellRange, Extent
 from app.parsing.parsers.xlsx_formats import Marks
@@ -31,7 +30,6 @@ _PIECE = 256 * 1024
 
 class OdsParser:
     def parse(self, source: Source) -> ParsedDocument:
-        check_not_encrypted(source.path)
         return read_workbook(source, sheet_extent(source.path))
 
 
