@@ -160,6 +160,25 @@ def test_formulas_in_markdown(parse: Parse, text: str, found: list[tuple[str, in
     assert outline(parse(text, "a.md")) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "caption", "first_row", "rows"),
+    [
+        ("Report 2024,,\nin EUR,,\n\nname,age,city\nLi,30,Oslo\n", "Report 2024\nin EUR", 4, 2),
+        ("Report\nname,age,city\nLi,30,Oslo\n", "Report", 2, 2),
+        ("Report\n\nname,city\nLi,Oslo\n", "Report", 3, 2),
+        ("name,\nLi,Oslo\n", "", 1, 2),
+        ("Li,,\nWang,30,Oslo\n", "", 1, 2),
+        ("name\nLi\nWang\n", "", 1, 3),
+        ("\n".join(map(str, range(20))) + "\na,b,c\n", "", 1, 21),
+    ],
+)
+def test_titles_over_delimited_values(parse: Parse, text: str, caption: str, first_row: int, rows: int) -> None:
+    *captions, element = parse(text, "a.csv").elements
+    assert [one.text for one in captions] == ([caption] if caption else [])
+    assert element.table is not None
+    assert (element.table.first_row, len(element.table.rows)) == (first_row, rows)
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_a_quote_that_nobody_closes_takes_in_no_other_row(parse: Parse, delimiter: str) -> None:
     rows = ["id,name,note", '1,"Ann,hello', '2,Bob,5" pipe', '3,"Carl",x', '4,"two\nlines, ""quoted""",y', '5,"Eve,z']
