@@ -8,6 +8,7 @@ import pytest
 from openpyxl import Workbook
 from openpyxl.comments import Comment
 
+from tests.parsing.bombs import xlsx
 from tests.parsing.conftest import Parse, outline
 from tests.parsing.office_files import archive
 
@@ -48,6 +49,20 @@ def test_percent_of_sheets_that_begin_further_down_and_of_many_rows(parse: Parse
     assert one.rows[0] == ["0.05", "0.05"]
     assert two.rows[0] == ["5%", "0.05"]
     assert one.rows[-1] == two.rows[-1] == ["29.99", "2999%"]
+
+
+@pytest.mark.parametrize("formula", ["=B1*2", None])
+def test_formulas_without_a_result_are_told(parse: Parse, formula: str | None) -> None:
+    workbook = Workbook()
+    for values in (["a", "b"], [1, formula or 2]):
+        workbook.worksheets[0].append(values)
+    said = " ".join(parse(saved(workbook), "a.xlsx").warnings)
+    assert ("never calculated" in said) is (formula is not None)
+
+
+def test_a_formula_may_have_an_empty_text_as_its_result(parse: Parse) -> None:
+    row = '<row r="1"><c r="A1" t="str"><f>IF(1=2,"x","")</f><v></v></c><c r="B1"><f>1+1</f><v>2</v></c></row>'
+    assert parse(xlsx(row), "a.xlsx").warnings == []
 
 
 def test_durations_are_hours_minutes_and_seconds(parse: Parse) -> None:

@@ -100,6 +100,11 @@ class _Reader:
                 self._source.progress(page, len(sheets))
         if self._extent.has_comments:
             self.warnings.append("Comments were left out.")
+        if self._extent.lacks_results:
+            self.warnings.append(
+                "Some formulas were never calculated and their cells are empty. Open the file in a spreadsheet program "
+                "and save it there."
+            )
         if self._extent.rows:
             self._source.progress(self._extent.rows, self._extent.rows)
 

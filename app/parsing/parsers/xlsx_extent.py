@@ -23,6 +23,11 @@ CellRange = tuple[tuple[int, int], tuple[int, int]]
 _PIECE = 1024 * 1024
 _OVERLAP = 300  # what is cut in two by the end of a piece is whole in the next
 _PLACE = re.compile(rb"""\br\s{0,9}=\s{0,9}["']([A-Z]{1,3})(\d{1,7})["']""")
+# A formula whose result is an empty text is of type `str`, and has an empty value as well.
+_WITHOUT_RESULT = re.compile(
+    rb"""<(?:\w+:)?c\s(?![^>]{0,200}\bt\s?=\s?["']str)[^>]{0,200}><(?:\w+:)?f\b"""
+    rb"""(?:[^>]{0,200}/>|[^>]{0,200}>[^<]{0,9000}</(?:\w+:)?f>)(?:<(?:\w+:)?v\s?/>|<v></v>)?</(?:\w+:)?c>"""
+)
 _CELL = re.compile(rb"""<(?:\w+:)?c\s[^>]{0,200}?\br\s{0,9}=\s{0,9}["']([A-Z]{1,3})(\d{1,7})["']""")
 
 
@@ -41,6 +46,8 @@ class Extent:
     texts: dict[str, list[str]] = field(default_factory=dict)
     """What stands in text boxes and shapes, by sheet."""
     has_comments: bool = False
+    lacks_results: bool = False
+    """Whether some formula was never calculated, so that its cell is empty."""
 
 
 def workbook_extent(path: Path) -> Extent:
@@ -59,7 +66,8 @@ def workbook_extent(path: Path) -> Extent:
             names = _names(package, main, relations)
             for part in _parts(archive, relations):
                 marks = Marks()
-                rows, columns = _sheet(archive, part, _styled(in_percent), marks)
+                rows, columns, lacks_results = _sheet(archive, part, _styled(in_percent), marks)
+                extent.lacks_results = extent.lacks_results or lacks_results
                 extent.rows += rows
                 extent.cells += rows * columns
                 if part in names:
@@ -109,11 +117,13 @@ def _styled(styles: Sequence[int]) -> re.Pattern[bytes] | None:
     return re.compile(rb"""<(?:\w+:)?c\s[^>]{0,200}?\bs\s{0,9}=\s{0,9}["'](?:%b)["'][^>]{0,200}""" % named)
 
 
-def _sheet(archive: zipfile.ZipFile, name: str, styled: re.Pattern[bytes] | None, marks: Marks) -> tuple[int, int]:
-    """Rows and columns; the cells of the wanted formats are marked."""
+def _sheet(
+    archive: zipfile.ZipFile, name: str, styled: re.Pattern[bytes] | None, marks: Marks
+) -> tuple[int, int, bool]:
+    """Rows, columns, and whether a formula lacks its result; the cells of the wanted formats are marked."""
     columns: set[bytes] = set()
     first_row, last_row = 0, 0
-    tail = b""
+    tail, lacks_results = b"", False
     with archive.open(name) as stream:
         while piece := stream.read(_PIECE):
             piece = tail + piece
@@ -126,11 +136,12 @@ def _sheet(archive: zipfile.ZipFile, name: str, styled: re.Pattern[bytes] | None
                 place = _PLACE.search(tag[0])
                 if place is not None:
                     marks.add(int(place[2]) - 1, _column_number(place[1]) - 1)
+            lacks_results = lacks_results or _WITHOUT_RESULT.search(piece) is not None
             tail = piece[-_OVERLAP:]
     if not columns:
-        return 0, 0
+        return 0, 0, lacks_results
     numbers = [_column_number(column) for column in columns]
-    return last_row - first_row + 1, max(numbers) - min(numbers) + 1
+    return last_row - first_row + 1, max(numbers) - min(numbers) + 1, lacks_results
 
 
 def _column_number(letters: bytes) -> int:
