@@ -91,7 +91,19 @@ def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
         if name and name not in ("utf-16", "utf-32") and (text := _strictly(data, name)) is not None:
             return DecodedText(text, name)
     wide = _wide_without_bom(data)
-    return _decode_as(data, wide) if wide else _line_by_line(data) or _decode_as(data, _best(_sample(data)))
+    if wide:
+        return _decode_as(data, wide)
+    return _with_surrogates(data) or _line_by_line(data) or _decode_as(data, _best(_sample(data)))
+
+
+def _with_surrogates(data: bytes) -> DecodedText | None:
+    """UTF-8 as databases and Java write it: characters beyond 16 bits as two (CESU-8, Unicode report 26), or halves."""
+    try:
+        text = data.decode("utf-8", errors="surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    text = text.encode("utf-16-le", errors="surrogatepass").decode("utf-16-le", errors="replace")
+    return DecodedText(text, "utf-8", broken=text.count("\ufffd"))
 
 
 def _line_by_line(data: bytes) -> DecodedText | None:

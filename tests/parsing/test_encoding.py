@@ -72,6 +72,11 @@ def test_lines_may_differ_in_their_encoding(other: tuple[str, str], ours: int, t
     assert (decoded.encoding, decoded.broken) == (f"utf-8, {encoding}", 0)
 
 
+def test_surrogates_in_utf8_are_put_together_and_halves_counted() -> None:
+    decoded = decode("👍é \ud83d\udc4d and \ud83d half".encode("utf-8", errors="surrogatepass"))
+    assert (decoded.text, decoded.encoding, decoded.broken) == ("👍é 👍 and \ufffd half", "utf-8", 1)
+
+
 def test_broken_utf8_stays_utf8() -> None:
     decoded = decode(CHINESE.encode() * 3 + b"\xff" + CHINESE.encode())
     assert decoded.encoding == "utf-8"

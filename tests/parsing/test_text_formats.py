@@ -160,6 +160,16 @@ def test_formulas_in_markdown(parse: Parse, text: str, found: list[tuple[str, in
     assert outline(parse(text, "a.md")) == found
 
 
+def test_a_blank_line_ends_no_html_table_in_markdown(parse: Parse) -> None:
+    text = (
+        "before\n\n<table>\n<tr><th>A</th><th>B</th></tr>\n\n<tr><td>1</td>\n\n<td>two</td></tr>\n</table>\n\n*after*"
+    )
+    assert outline(parse(text, "a.md")) == [
+        ("paragraph", 0, "before"), ("table", 0, "| A | B |\n| --- | --- |\n| 1 | two |"), ("paragraph", 0, "after"),
+    ]  # fmt: skip
+    assert parse("<table>\n<tr><td>open</td>\n\n# Head\n\ntext", "a.md").text == "open\n\nHead\n\ntext"
+
+
 @pytest.mark.parametrize(
     ("text", "caption", "first_row", "rows"),
     [

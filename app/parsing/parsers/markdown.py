@@ -22,6 +22,8 @@ _FIELD = re.compile(r"([A-Za-z][\w-]{0,63})\s*:\s*(\S.*)")
 _HOLDERS = frozenset(("blockquote_open", "list_item_open"))
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 _MAX_FRONT_MATTER = 64 * 1024
+_MOST_BLOCKS = 1000
+"""Of Markdown, in which the end of a table in HTML is looked for."""
 _DEEPEST = 50
 """Levels of lists (two each) and quotes; what stands deeper is left out by the parser."""
 
@@ -81,7 +83,8 @@ class _Reader:
             elif token.type == "math_block":
                 yield Element(kind=ElementKind.FORMULA, text=token.content)
             elif token.type == "html_block":
-                yield from html_elements(token.content.replace("<!--", " ").replace("-->", " "))
+                position, content = _html(tokens, position)
+                yield from html_elements(content.replace("<!--", " ").replace("-->", " "))
             else:
                 self._enter_or_leave(token)
             position += 1
@@ -102,6 +105,29 @@ class _Reader:
             self._item_begins = False
             return Element(kind=ElementKind.LIST_ITEM, text=text, level=self._lists)
         return Element(kind=ElementKind.PARAGRAPH, text=text)
+
+
+def _html(tokens: Sequence[Token], position: int) -> tuple[int, str]:
+    """The HTML that begins at `position`, and the position of its last token.
+
+    A blank line ends a block of HTML in Markdown, but no table: that goes on to its end, if it has one.
+    """
+    content = tokens[position].content
+    if not _is_open(content):
+        return position, content
+    parts = [content]
+    for at in range(position + 1, min(len(tokens), position + _MOST_BLOCKS)):
+        parts.append(tokens[at].content)
+        if tokens[at].type == "html_block" and "</table" in tokens[at].content.lower():
+            whole = "\n".join(parts)
+            if not _is_open(whole):
+                return at, whole
+    return position, content
+
+
+def _is_open(content: str) -> bool:
+    lowered = content.lower()
+    return lowered.count("<table") > lowered.count("</table")
 
 
 def _inline_text(children: Sequence[Token]) -> str:
