@@ -7,7 +7,14 @@ from fastapi import APIRouter
 from app.core.pagination import Page, Paging, encode_cursor
 from app.identity.access import Admin, PartsDep, Reading, Viewer, Writing
 from app.knowledge_bases import service
-from app.knowledge_bases.schemas import KnowledgeBaseDetail, KnowledgeBaseIn, KnowledgeBaseOut, KnowledgeBasePatch
+from app.knowledge_bases.schemas import (
+    DocumentProvenance,
+    KnowledgeBaseDetail,
+    KnowledgeBaseIn,
+    KnowledgeBaseOut,
+    KnowledgeBasePatch,
+    TreeDocument,
+)
 
 router = APIRouter(prefix="/v1/knowledge-bases", tags=["knowledge bases"])
 
@@ -33,6 +40,22 @@ async def get_knowledge_base(kb_id: UUID, _scope: Viewer, session: Reading) -> K
         ready_count=counts.ready,
         chunk_count=counts.chunks,
     )
+
+
+@router.get("/{kb_id}/provenance")
+async def get_provenance(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[DocumentProvenance]:
+    """Of every document that can be found: its original, who uploaded it when, how it was read, what people changed."""
+    found = await service.provenance(session, kb_id, paging)
+    items = found[: paging.limit]
+    return Page(items=items, next_cursor=encode_cursor(items[-1].document_id) if len(found) > paging.limit else None)
+
+
+@router.get("/{kb_id}/tree")
+async def get_tree(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[TreeDocument]:
+    """What can be found in a knowledge base: documents, and their headings with the number of chunks under each."""
+    found = await service.tree(session, kb_id, paging)
+    items = found[: paging.limit]
+    return Page(items=items, next_cursor=encode_cursor(items[-1].document_id) if len(found) > paging.limit else None)
 
 
 @router.patch("/{kb_id}")
