@@ -160,6 +160,14 @@ def test_formulas_in_markdown(parse: Parse, text: str, found: list[tuple[str, in
     assert outline(parse(text, "a.md")) == found
 
 
+def test_long_pages_are_not_deep_ones(parse: Parse) -> None:
+    """Tags that nobody closes, pieces of them in scripts, and shapes of drawings."""
+    many = 30_000
+    script = "<script>" + 'if (i<div && j>2) s = "<b>";' * many + "</script><!-- " + "<div>" * many + " -->"
+    page = f"<html>{script}<ul>{'<li>x' * many}</ul><svg>{'<path d=x />' * many}</svg>{'<div>y</div>' * many}end"
+    assert parse(page, "a.html").text.endswith("y\n\nend")
+
+
 def test_a_blank_line_ends_no_html_table_in_markdown(parse: Parse) -> None:
     text = (
         "before\n\n<table>\n<tr><th>A</th><th>B</th></tr>\n\n<tr><td>1</td>\n\n<td>two</td></tr>\n</table>\n\n*after*"
