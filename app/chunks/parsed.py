@@ -24,12 +24,12 @@ from app.core.scope import TenantScope
 from app.ingestion.projection import cells_key, parsed_key
 from app.models import Document
 from app.parsing.cells import page_name
-from app.parsing.document import Element, ElementKind, StoredCells
+from app.parsing.document import Element, ElementKind, StoredCells, Table
 from app.parsing.table_profile import column_profiles
 from app.ports.parts import Parts
 
 ParsedForm = Mapping[str, Any]
-"""A `ParsedDocument` as JSON. Ingestion wrote it, and validated it before."""
+"""A `ParsedDocument` as JSON, without what is as by default. Ingestion wrote it, and validated it before."""
 Result = TypeVar("Result")
 MOST_HEADINGS = 5_000
 MOST_CELLS = 200_000
@@ -97,11 +97,11 @@ def tables(form: ParsedForm, after: int, limit: int) -> tuple[list[TableOut], bo
     """
     found: list[TableOut] = []
     columns = 0
-    for number, element in islice(enumerate(_tables(form), start=1), after, None):
-        columns += min(_width(element), MOST_COLUMNS)
+    for number, page, table in _tables(form, after):
+        columns += min(_width(table), MOST_COLUMNS)
         if len(found) == limit or (found and columns > MOST_COLUMNS):
             return found, True
-        found.append(_table_out(number, element, slice(MOST_COLUMNS)))
+        found.append(_table_out(number, page, table, slice(MOST_COLUMNS)))
     return found, False
 
 
@@ -116,16 +116,15 @@ def _rows(
     form: ParsedForm, number: int, after: int, limit: int, columns: slice
 ) -> tuple[TableRows, StoredCells | None]:
     """A table with the rows asked for, or with none of them where its cells are stored, and then where."""
-    for position, element in enumerate(_tables(form), start=1):
-        if position == number:
-            rows: list[list[str]] = element["table"]["rows"]
-            table = _table_out(number, element, columns)
-            begin = table.header_rows + after
-            stored = _stored_cells(element)
-            wanted = rows[begin : begin + _fitting(table, limit)] if stored is None else []
-            header = [row[columns] for row in rows[: table.header_rows]]
-            return TableRows(table, header, [row[columns] for row in wanted]), stored
-    raise NotFound(f"The document has no table {number}.", code="table_not_found")
+    found = next(_tables(form, number - 1), None)
+    if found is None:
+        raise NotFound(f"The document has no table {number}.", code="table_not_found")
+    _, page, table = found
+    out = _table_out(number, page, table, columns)
+    begin = table.header_rows + after
+    wanted = table.rows[begin : begin + _fitting(out, limit)] if table.stored is None else []
+    header = [row[columns] for row in table.rows[: table.header_rows]]
+    return TableRows(out, header, [row[columns] for row in wanted]), table.stored
 
 
 def _fitting(table: TableOut, limit: int) -> int:
@@ -135,57 +134,51 @@ def _fitting(table: TableOut, limit: int) -> int:
     return min(limit, max(1, MOST_CELLS // min(table.column_count, MOST_COLUMNS)))
 
 
-def _tables(form: ParsedForm) -> Iterator[Mapping[str, Any]]:
-    return (element for element in form["elements"] if element["table"] is not None)
+def _tables(form: ParsedForm, after: int) -> Iterator[tuple[int, int | None, Table]]:
+    """Number from 1, page and cells of each but the first `after`."""
+    found = (element for element in form.get("elements", ()) if element.get("table") is not None)
+    for number, element in islice(enumerate(found, start=1), after, None):
+        yield number, element.get("page"), Table.model_validate(element["table"])
 
 
-def _stored_cells(element: Mapping[str, Any]) -> StoredCells | None:
-    stored = element["table"].get("stored")  # forms that were made before tables were stored apart lack it
-    return None if stored is None else StoredCells.model_validate(stored)
+def _width(table: Table) -> int:
+    return len(table.rows[0]) if table.rows else 0
 
 
-def _width(element: Mapping[str, Any]) -> int:
-    rows: list[list[str]] = element["table"]["rows"]
-    return len(rows[0]) if rows else 0
-
-
-def _table_out(number: int, element: Mapping[str, Any], columns: slice) -> TableOut:
-    table = element["table"]
-    header_rows: int = table["header_rows"]
-    shown = [row[columns] for row in table["rows"][:header_rows]]
-    body = (row[columns] for row in table["rows"][header_rows:])
-    width = _width(element)
-    stored = _stored_cells(element)
-    names = whole_names(shown) if header_rows else [""] * len(range(width)[columns])
+def _table_out(number: int, page: int | None, table: Table, columns: slice) -> TableOut:
+    shown = [row[columns] for row in table.rows[: table.header_rows]]
+    body = (row[columns] for row in table.rows[table.header_rows :])
+    width = _width(table)
+    names = whole_names(shown) if table.header_rows else [""] * len(range(width)[columns])
     return TableOut(
         number=number,
-        caption=table["caption"],
-        sheet=table["sheet"],
-        page=element["page"],
+        caption=table.caption,
+        sheet=table.sheet,
+        page=page,
         columns=names,
         column_count=width,
-        header_rows=header_rows,
-        row_count=(stored.rows if stored else len(table["rows"])) - header_rows,
-        profiles=stored.columns[columns] if stored else column_profiles(body, len(names)),
+        header_rows=table.header_rows,
+        row_count=table.row_count - table.header_rows,
+        profiles=table.stored.columns[columns] if table.stored else column_profiles(body, len(names)),
     )
 
 
 def outline(form: ParsedForm, document_id: UUID, places: Sequence[tuple[UUID, int, int]]) -> OutlineOut:
     """Headings as a tree. `places`: chunks with start and end in the document's text."""
-    top = OutlineOut(document_id=document_id, title=form["title"], chunk_ids=[], headings=[], truncated=False)
+    top = OutlineOut(document_id=document_id, title=form.get("title", ""), chunk_ids=[], headings=[], truncated=False)
     starts: list[int] = []
     nodes: list[OutlineNode] = []
     path = HeadingPath()
     position = 0
-    for element in form["elements"]:
-        start, text = position, element["text"]
+    for element in form.get("elements", ()):
+        start, text = position, element.get("text", "")
         position += len(text) + len("\n\n") if text else 0
         if element["kind"] != ElementKind.HEADING or not text.strip():
             continue
         if len(nodes) == MOST_HEADINGS:
             top.truncated = True
             break
-        heading = Element(kind=ElementKind.HEADING, text=text, level=element["level"], page=element["page"])
+        heading = Element.model_validate(element)
         path.enter(len(nodes), heading)
         node = OutlineNode(title=text, level=heading.level, page=heading.page, chunk_ids=[], children=[])
         (nodes[path.path[-2]].children if len(path.path) > 1 else top.headings).append(node)

@@ -1,6 +1,7 @@
 """`kb`, `upload`, `status`."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -69,6 +70,7 @@ def upload(
     kb_name: Annotated[str, typer.Option("--kb", help="Name or id of the knowledge base.")],
     at_once: Annotated[int, typer.Option(min=1, max=16, help="Files on their way at a time.")] = 4,
     password: Annotated[str | None, typer.Option(help="Opens the files that are protected.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replaces documents of the same name.")] = False,
 ) -> None:
     """Uploads files and folders and waits until they can be searched. Files that are there already are skipped."""
     files = list(_files(paths))
@@ -77,13 +79,20 @@ def upload(
             f"There is no file in {', '.join(map(str, paths))}. What begins with a dot is left out.",
             code="nothing_to_upload",
         )
+    twice = [name for name, count in Counter(path.name for path in files).items() if count > 1]
+    if replace and twice:
+        raise InvalidInput(
+            f"Several files are called “{twice[0]}”: each would replace the one before. Upload them without --replace.",
+            code="same_name",
+        )
     with open_api() as api:
         kb_id = find_knowledge_base(api, kb_name)["id"]
+        fields = {**({"password": password} if password else {}), **({"replace_same_name": "true"} if replace else {})}
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         outcomes = []
         with Progress(*columns) as progress:
             task = progress.add_task("uploading", total=len(files))
-            for outcome in _upload_all(api, kb_id, files, at_once, password):
+            for outcome in _upload_all(api, kb_id, files, at_once, fields):
                 outcomes.append(outcome)
                 progress.advance(task)
                 if outcome.error:
@@ -97,10 +106,10 @@ def upload(
         raise typer.Exit(1)
 
 
-def _upload_all(api: Api, kb_id: str, files: list[Path], at_once: int, password: str | None) -> Iterator[_Outcome]:
+def _upload_all(api: Api, kb_id: str, files: list[Path], at_once: int, fields: dict[str, str]) -> Iterator[_Outcome]:
     """Outcomes in the order in which they are known. Leaving early leaves what has not begun."""
     with ThreadPoolExecutor(at_once) as pool:
-        uploads = [pool.submit(_upload_one, api, kb_id, path, password) for path in files]
+        uploads = [pool.submit(_upload_one, api, kb_id, path, fields) for path in files]
         try:
             for done in as_completed(uploads):
                 yield done.result()
@@ -120,8 +129,7 @@ def _files(paths: list[Path]) -> Iterator[Path]:
             yield path
 
 
-def _upload_one(api: Api, kb_id: str, path: Path, password: str | None) -> _Outcome:
-    fields = {"password": password} if password else {}
+def _upload_one(api: Api, kb_id: str, path: Path, fields: dict[str, str]) -> _Outcome:
     try:
         with path.open("rb") as file:
             content = {"file": (path.name, file)}

@@ -45,15 +45,24 @@ async def find_for_update(session: WriteSession, document_id: UUID) -> Document 
     return found
 
 
-async def find_same(session: WriteSession, kb_id: UUID, *, external_id: str | None, sha256: str) -> Document | None:
-    """The live document that an upload means: by its external id, or where it has none by its content. Locked."""
+async def find_same(
+    session: WriteSession, kb_id: UUID, *, external_id: str | None, name: str | None, sha256: str
+) -> Document | None:
+    """The live document that an upload means: by its external id, or where it has none by its name, where one is given,
+    or by its content. Locked."""
     query = select(Document).where(Document.knowledge_base_id == kb_id, Document.deleted_at.is_(None))
     if external_id is not None:
         query = query.where(Document.external_id == external_id)
     else:
-        query = query.where(Document.external_id.is_(None), Document.sha256 == sha256)
-    found: Document | None = await session.scalar(query.order_by(Document.id).limit(1).with_for_update())
-    return found
+        query = query.where(Document.external_id.is_(None))
+    if external_id is None and name is not None:
+        newest = query.where(Document.name == name).order_by(Document.id.desc())
+        found: Document | None = await session.scalar(newest.limit(1).with_for_update())
+        if found is not None:
+            return found
+    if external_id is None:
+        query = query.where(Document.sha256 == sha256)
+    return await session.scalar(query.order_by(Document.id).limit(1).with_for_update())
 
 
 async def lock_upload(session: WriteSession, kb_id: UUID, identity: str) -> None:

@@ -55,6 +55,11 @@ class DocumentFacts(BaseModel):
     metadata: Metadata = Field(default_factory=dict, description="Flat: text, numbers, true and false.")
     tags: Tags = Field(default_factory=list, description="A list of words.")
     external_id: ExternalId | None = Field(None, description="Your own id: uploading it again replaces the document.")
+    replace_same_name: bool = Field(
+        False,
+        description="Replaces the newest document of the same name, if there is one and neither has an external id. "
+        "Else only the same content is taken for the same document.",
+    )
 
 
 class TextDocumentIn(DocumentFacts):

@@ -65,6 +65,8 @@ class UploadRequest:
         """Of all that is asked. The password goes in under the platform's secret: nobody can try passwords on it."""
         asked: list[object] = [str(self.knowledge_base_id), self.name, self.title, self.file.sha256, self.file_name]
         asked += [self.facts.external_id, self.facts.metadata, self.facts.tags]
+        if self.facts.replace_same_name:
+            asked.append("replace_same_name")
         if self.password is not None:
             asked.append(hmac.new(secret, self.password.get_secret_value().encode(), hashlib.sha256).hexdigest())
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
@@ -136,8 +138,10 @@ class _Recording:
     async def _take(self) -> Upload:
         kb = await knowledge_bases.get(self.session, self.request.knowledge_base_id, lock=True)
         external_id, sha256 = self.request.facts.external_id, self.request.file.sha256
-        await repository.lock_upload(self.session, kb.id, external_id or sha256)
-        known = await repository.find_same(self.session, kb.id, external_id=external_id, sha256=sha256)
+        name = self.request.name if self.request.facts.replace_same_name else None
+        for identity in (external_id,) if external_id is not None else filter(None, (name, sha256)):
+            await repository.lock_upload(self.session, kb.id, identity)
+        known = await repository.find_same(self.session, kb.id, external_id=external_id, name=name, sha256=sha256)
         if known is not None and await self._is_unchanged(known):
             return await self._keep(known)
         await self._check_quota(known)

@@ -115,7 +115,7 @@ class Ingestion:
             )
             if not parsed.text.strip():
                 raise parse_failure("no_text")
-            await asyncio.to_thread(result.write_text, parsed.model_dump_json(), "utf-8")
+            await asyncio.to_thread(result.write_text, parsed.to_json(), "utf-8")
             for page in await asyncio.to_thread(lambda: sorted(cells.iterdir())):
                 await self._parts.blobs.put_file(self._scope, f"{self._cells_key}/{page.name}", page)
             await self._parts.blobs.put_file(self._scope, self._parsed_key, result)

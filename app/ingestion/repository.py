@@ -1,8 +1,9 @@
 """SQL of ingestion: generations, chunks, cached vectors. Row-level security confines it to the session's tenant."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +32,8 @@ from app.models import (
 )
 from app.ports.indexes import ChunkSource
 from app.ports.vector_index import Vectors
+
+_ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ async def replace_chunks(
     document, generation = subject.document, subject.generation.generation
     children = Counter(draft.parent for draft in drafts)
     await session.execute(delete(Chunk).where(Chunk.document_id == document.id, Chunk.generation == generation))
-    rows = [
+    rows: Iterator[dict[str, Any]] = (
         {
             "id": chunk_id(document.id, generation, ordinal),
             "tenant_id": document.tenant_id,
@@ -143,11 +146,13 @@ async def replace_chunks(
             "always_read": draft.always_read,
         }
         for ordinal, (draft, text_hash) in enumerate(zip(drafts, hashes, strict=True))
-    ]
-    for first in range(0, len(rows), 1000):
-        await session.execute(insert(Chunk), rows[first : first + 1000])
-    searched = [row for row in rows if row["level"] == 0]
-    return [Chunk(**row) for row in searched] if len(searched) <= keep else None
+    )
+    kept: list[Chunk] | None = [] if sum(draft.level == 0 for draft in drafts) <= keep else None
+    while batch := list(islice(rows, _ROWS_AT_ONCE)):
+        await session.execute(insert(Chunk), batch)
+        if kept is not None:
+            kept.extend(Chunk(**row) for row in batch if row["level"] == 0)
+    return kept
 
 
 async def chunks_with_vectors(

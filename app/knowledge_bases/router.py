@@ -4,10 +4,17 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from app.core.pagination import Page, Paging, by_id, page_of
+from app.core.pagination import Page, Paging, by_id, encode_cursor, page_of
 from app.identity.access import Admin, PartsDep, Reading, Viewer, Writing
 from app.knowledge_bases import service
-from app.knowledge_bases.schemas import KnowledgeBaseDetail, KnowledgeBaseIn, KnowledgeBaseOut, KnowledgeBasePatch
+from app.knowledge_bases.schemas import (
+    DocumentProvenance,
+    KnowledgeBaseDetail,
+    KnowledgeBaseIn,
+    KnowledgeBaseOut,
+    KnowledgeBasePatch,
+    TreeDocument,
+)
 
 router = APIRouter(prefix="/v1/knowledge-bases", tags=["knowledge bases"])
 
@@ -32,6 +39,24 @@ async def get_knowledge_base(kb_id: UUID, _scope: Viewer, session: Reading) -> K
         ready_count=counts.ready,
         chunk_count=counts.chunks,
     )
+
+
+@router.get("/{kb_id}/provenance")
+async def get_provenance(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[DocumentProvenance]:
+    """Of every document that can be found: its original, who uploaded it when, how it was read, what people changed."""
+    found = await service.provenance(session, kb_id, paging)
+    return page_of(found, paging.limit, lambda of_document: of_document, _by_document)
+
+
+@router.get("/{kb_id}/tree")
+async def get_tree(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[TreeDocument]:
+    """What can be found in a knowledge base: documents, and their headings with the number of chunks under each."""
+    found = await service.tree(session, kb_id, paging)
+    return page_of(found, paging.limit, lambda of_document: of_document, _by_document)
+
+
+def _by_document(row: DocumentProvenance | TreeDocument) -> str:
+    return encode_cursor(row.document_id)
 
 
 @router.patch("/{kb_id}")

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.core.text import Storable
 from app.knowledge_bases.settings import KnowledgeBaseSettings
+from app.parsing.document import Reading
 
 Name = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
@@ -46,3 +47,53 @@ class KnowledgeBaseDetail(KnowledgeBaseOut):
     document_count: int
     ready_count: int
     chunk_count: int
+
+
+class DocumentProvenance(BaseModel):
+    """Where what is found of a document comes from, and what was made of it. Of its active version."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    document_id: UUID
+    name: str
+    external_id: str | None
+    generation: int
+    file_name: str
+    """What the original was called."""
+    sha256: str
+    """Of the original, hexadecimal."""
+    size_bytes: int
+    media_type: str | None
+    reading: Reading
+    """How it was read: parser, warnings, ways of pages, confidence of OCR."""
+    created_by: UUID | None
+    """Who uploaded the document first."""
+    uploaded_at: datetime
+    activated_at: datetime | None
+    """Since when this version is found."""
+    chunks: int
+    """That are embedded, disabled ones among them."""
+    disabled_chunks: int
+    edited_chunks: int
+    """Whose text is a person's, no more the file's."""
+
+
+class TreeNode(BaseModel):
+    """A heading under which chunks stand, and what stands below it."""
+
+    title: str
+    page: int | None
+    """On which the first of its chunks begins."""
+    chunks: int
+    """Of its own; those of the headings below it are counted there."""
+    children: list["TreeNode"]
+
+
+class TreeDocument(BaseModel):
+    document_id: UUID
+    name: str
+    chunks: int
+    """Before the first heading."""
+    headings: list[TreeNode]
+    truncated: bool
+    """The document has more headings than are shown."""

@@ -1,5 +1,7 @@
 """Knowledge bases: make, list, change, delete."""
 
+from collections import Counter
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import func
@@ -10,11 +12,20 @@ from app.core.errors import Conflict, KnowledgeBaseNotFound
 from app.core.ids import new_id
 from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
-from app.knowledge_bases import repository
+from app.knowledge_bases import reports_repository, repository
 from app.knowledge_bases.repository import Counts
-from app.knowledge_bases.schemas import KnowledgeBaseIn, KnowledgeBasePatch
+from app.knowledge_bases.schemas import (
+    DocumentProvenance,
+    KnowledgeBaseIn,
+    KnowledgeBasePatch,
+    TreeDocument,
+    TreeNode,
+)
 from app.models import KnowledgeBase, OperationKind
 from app.ports.parts import Parts
+
+MOST_HEADINGS = 1_000
+"""Of one document in a tree: its outline has them all."""
 
 
 async def create(session: WriteSession, scope: TenantScope, body: KnowledgeBaseIn) -> KnowledgeBase:
@@ -45,6 +56,45 @@ async def get_with_counts(session: ReadSession, kb_id: UUID) -> tuple[KnowledgeB
 
 async def list_page(session: ReadSession, request: PageRequest) -> list[KnowledgeBase]:
     return await repository.page(session, request)
+
+
+async def provenance(session: ReadSession, kb_id: UUID, request: PageRequest) -> list[DocumentProvenance]:
+    """One more than asked for, where there is one. Raises `KnowledgeBaseNotFound`."""
+    await get(session, kb_id)
+    rows = await reports_repository.provenance(session, kb_id, request)
+    return [DocumentProvenance.model_validate(row) for row in rows]
+
+
+async def tree(session: ReadSession, kb_id: UUID, request: PageRequest) -> list[TreeDocument]:
+    """One more than asked for, where there is one. Raises `KnowledgeBaseNotFound`."""
+    await get(session, kb_id)
+    rows = await reports_repository.documents(session, kb_id, request)
+    found = {
+        document_id: TreeDocument(document_id=document_id, name=name, chunks=0, headings=[], truncated=False)
+        for document_id, name in rows
+    }
+    seen: Counter[UUID] = Counter()
+    for document_id, path, page, chunks in await reports_repository.heading_paths(session, [*found], MOST_HEADINGS + 1):
+        seen[document_id] += 1
+        document = found[document_id]
+        if seen[document_id] > MOST_HEADINGS:
+            document.truncated = True
+        elif not path:
+            document.chunks += chunks
+        else:
+            _under(document.headings, path, page, chunks)
+    return list(found.values())
+
+
+def _under(siblings: list[TreeNode], path: Sequence[str], page: int | None, chunks: int) -> None:
+    """Counts the chunks at the node of that path, which is made where it is missing."""
+    for depth, title in enumerate(path, start=1):
+        node = siblings[-1] if siblings and siblings[-1].title == title else None
+        if node is None:
+            node = TreeNode(title=title, page=page, chunks=0, children=[])
+            siblings.append(node)
+        node.chunks += chunks if depth == len(path) else 0
+        siblings = node.children
 
 
 async def change(session: WriteSession, kb_id: UUID, body: KnowledgeBasePatch) -> KnowledgeBase:

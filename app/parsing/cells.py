@@ -83,6 +83,10 @@ class TableBuilder:
         self._allowance = store.allowance
         self._overflow: _Overflow | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._kept
+
     def add(self, row: list[str]) -> None:
         """Raises `ParseFailed` (`too_complex`) where the text of all cells is too long."""
         self._width = max(self._width, len(row))

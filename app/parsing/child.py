@@ -127,7 +127,7 @@ def _parse(job: Job, convert: Converter, budget: ProcessorTime) -> dict[str, str
     )
     try:
         document = parse_document(source)
-        Path(RESULT_NAME).write_text(document.model_dump_json(), encoding="utf-8")
+        Path(RESULT_NAME).write_text(document.to_json(), encoding="utf-8")
     except ParseFailed as failed:
         return {"code": failed.error_code, "detail": failed.detail}
     except MemoryError:

@@ -176,3 +176,7 @@ class ParsedDocument(BaseModel):
     def text(self) -> str:
         """All elements' text joined by blank lines: what offsets count in."""
         return "\n\n".join(element.text for element in self.elements if element.text)
+
+    def to_json(self) -> str:
+        """Without what is as by default, which of short elements would be longer than their text."""
+        return self.model_dump_json(exclude_defaults=True)

@@ -8,11 +8,15 @@ with rules for short texts.
 
 import codecs
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from charset_normalizer import from_bytes
 
 _SAMPLE_BYTES = 64 * 1024
+_HEAD_BYTES = 4096
+_LAST_PLANE = 0x10
+_HZ = re.compile(rb"~\{(?:[!-w][!-~])++~\}")
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -32,6 +36,7 @@ _SUPERSETS: dict[str, str] = {
     "euc_kr": "cp949",
     "tis-620": "iso8859-11",
 }
+_SEVEN_BIT = ("utf-7", "hz", "iso2022_jp", "iso2022_jp_2", "iso2022_kr")
 _MULTI_BYTE = ("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
 # The most written characters of each language: a tenth of the text and more, in any subject. They settle what the
 # rows can't: all everyday Korean syllables would be everyday Chinese characters too.
@@ -56,6 +61,8 @@ _WESTERN = frozenset("éèêëàâäáãçîïíôöóõúûüùñßœæøåÉÈ
 _HEBREW_LETTERS = bytes(range(0xE0, 0xFB))
 _MAX_BROKEN_SHARE = 0.002  # of a text's characters: one cut character, or a stray byte, must not decide
 _MIN_COMMON_SHARE = 0.72
+_KOREAN_MARK, _SHIFTS = b"\x1b$)C", b"\x0e\x0f"
+_FEW_CONTROLS = 2
 _CONTROL_BYTES = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\v\x1a\x1b")
 
 
@@ -63,7 +70,7 @@ _CONTROL_BYTES = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\v\x1
 class DecodedText:
     text: str
     encoding: str
-    """Python's name of the codec."""
+    """Python's name of the codec; of both, where lines differ."""
     broken: int = 0
     """Characters that could not be decoded and became U+FFFD."""
 
@@ -76,12 +83,48 @@ def decode(data: bytes, *, declared: str | None = None) -> DecodedText:
     bom = _bom(data)
     if bom:
         return _decode_as(data[len(bom[0]) :], bom[1])
-    if b"\x1b$" in data[:_SAMPLE_BYTES] and data.isascii() and (text := _strictly(data, "iso2022_jp")) is not None:
-        return DecodedText(text, "iso2022_jp")
-    for name in ("utf-8", _known(declared)):
+    wide = _wide_without_bom(data) if b"\0" in data[:_HEAD_BYTES] else None  # of ASCII or Cyrillic it is valid UTF-8
+    if wide:
+        return _decode_as(data, wide)
+    known = _known(declared)
+    for name in (*([known] if known in _SEVEN_BIT else _seven_bit(data)), "utf-8", known):
         if name and name not in ("utf-16", "utf-32") and (text := _strictly(data, name)) is not None:
             return DecodedText(text, name)
-    return _decode_as(data, _wide_without_bom(data) or _best(_sample(data)))
+    wide = _wide_without_bom(data)
+    if wide:
+        return _decode_as(data, wide)
+    return _with_surrogates(data) or _line_by_line(data) or _decode_as(data, _best(_sample(data)))
+
+
+def _with_surrogates(data: bytes) -> DecodedText | None:
+    """UTF-8 as databases and Java write it: characters beyond 16 bits as two (CESU-8, Unicode report 26), or halves."""
+    try:
+        text = data.decode("utf-8", errors="surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    text = text.encode("utf-16-le", errors="surrogatepass").decode("utf-16-le", errors="replace")
+    return DecodedText(text, "utf-8", broken=text.count("\ufffd"))
+
+
+def _line_by_line(data: bytes) -> DecodedText | None:
+    """A text of which some lines are UTF-8 beyond doubt and some another encoding, as files put together have them."""
+    if not any(_is_surely_utf8(line) for line in _sample(data).splitlines()):
+        return None
+    lines = data.splitlines(keepends=True)
+    read = [_strictly(line, "utf-8") for line in lines]
+    other = _best(_sample(b"".join(line for line, text in zip(lines, read, strict=True) if text is None)))
+    if other == "utf-8":
+        return None
+    text = "".join(
+        line.decode(other, errors="replace") if text is None else text for line, text in zip(lines, read, strict=True)
+    )
+    return DecodedText(text, f"utf-8, {other}", broken=text.count("\ufffd"))
+
+
+def _is_surely_utf8(line: bytes) -> bool:
+    """Three characters beyond ASCII: fewer may be so by chance."""
+    text = _strictly(line, "utf-8") if not line.isascii() else None
+    return text is not None and sum(character > "\x7f" for character in text) >= 3
 
 
 def decode_head(head: bytes) -> str:
@@ -97,8 +140,10 @@ def looks_like_text(head: bytes) -> bool:
         return True
     if b"\0" in head:
         return False
+    if _KOREAN_MARK in head:
+        head = head.translate(None, _SHIFTS)
     controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
-    return controls <= len(head) * 0.005
+    return controls <= max(_FEW_CONTROLS, len(head) * 0.02)  # of what is packed a tenth would be
 
 
 def declared_html_encoding(data: bytes) -> str | None:
@@ -110,6 +155,16 @@ def declared_html_encoding(data: bytes) -> str | None:
 
 def _bom(data: bytes) -> tuple[bytes, str] | None:
     return next((bom for bom in _BOMS if data.startswith(bom[0])), None)
+
+
+def _seven_bit(data: bytes) -> Iterator[str]:
+    """Encodings of East Asian mail whose marks stand in what would be ASCII (RFC 1468, 1557, 1843)."""
+    sample = data[:_SAMPLE_BYTES]
+    if b"\x1b$" in sample and data.isascii():
+        yield "iso2022_kr" if _KOREAN_MARK in sample else "iso2022_jp"
+    shifted = b"".join(_HZ.findall(sample))
+    if shifted and data.isascii() and _common_share(shifted, "hz")[0] >= _MIN_COMMON_SHARE:
+        yield "hz"
 
 
 def _known(declared: str | None) -> str | None:
@@ -136,21 +191,24 @@ def _decode_as(data: bytes, encoding: str) -> DecodedText:
 
 def _wide_without_bom(data: bytes) -> str | None:
     """UTF-16 or UTF-32 by where zero bytes stand: ASCII, line ends and spaces leave them in every other byte."""
-    head = data[:4096]
+    head = data[:_HEAD_BYTES]
     if len(head) < 4:
         return None
     if head.count(0) < len(head) * 0.02:
         return _wide_chinese_or_japanese(head)
-    if head[0:3] == b"\0\0\0" or head[1:4] == b"\0\0\0":
-        name = "utf-32-be" if head[0] == 0 else "utf-32-le"
-        return name if _strictly(head[: len(head) // 4 * 4], name) else None
+    for name, first, second in (("utf-32-be", 0, 1), ("utf-32-le", 3, 2)):
+        if not any(head[first::4]) and max(head[second::4]) <= _LAST_PLANE:
+            return name if _is_printable(_strictly(head[: len(head) // 4 * 4], name) or "\0") else None
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if min(even, odd) * 10 > max(even, odd):
         return None
     name = "utf-16-le" if odd > even else "utf-16-be"
     text = head[: len(head) // 2 * 2].decode(name, errors="replace")
-    printable = sum(character.isprintable() or character.isspace() for character in text)
-    return name if printable > len(text) * 0.98 else None
+    return name if _is_printable(text) else None
+
+
+def _is_printable(text: str) -> bool:
+    return sum(character.isprintable() or character.isspace() for character in text) > len(text) * 0.98
 
 
 def _wide_chinese_or_japanese(head: bytes) -> str | None:
@@ -159,7 +217,7 @@ def _wide_chinese_or_japanese(head: bytes) -> str | None:
     for name in ("utf-16-le", "utf-16-be"):
         text = head[: len(head) // 2 * 2].decode(name, errors="replace")
         hits = sum(character in everyday for character in text)
-        if hits > 0.08 * len(text) and text.count("\ufffd") <= 1:
+        if hits > 0.08 * len(text) and text.count("\ufffd") <= 1 and _is_printable(text):
             return name
     return None
 
@@ -206,7 +264,7 @@ def _common_share(sample: bytes, encoding: str) -> tuple[float, float]:
     if not beyond or text.count("\ufffd") > max(1, len(text) * _MAX_BROKEN_SHARE):
         return 0.0, 0.0
     common = sum(_is_common(character, encoding) for character in beyond)
-    frequent = sum(character in _FREQUENT[encoding] for character in beyond)
+    frequent = sum(character in _FREQUENT.get(encoding, ()) for character in beyond)
     return common / len(beyond), frequent / len(beyond)
 
 
@@ -217,7 +275,7 @@ def _is_common(character: str, encoding: str) -> bool:
         return "\uac00" <= character <= "\ud7a3" and _in_rows(character, "euc_kr", 0xB0, 0xC8)
     if encoding in ("cp932", "euc_jp"):
         return "\u3041" <= character <= "\u30fe" or _in_rows(character, "euc_jp", 0xB0, 0xCF)
-    if encoding == "gb18030":
+    if encoding in ("gb18030", "hz"):
         return _in_rows(character, "gb2312", 0xB0, 0xD7)
     return _in_rows(character, "big5", 0xA4, 0xC6)
 

@@ -1,7 +1,7 @@
 """Office files under a password: told apart, and opened where the password came with the upload.
 
 New formats are encrypted as a whole (MS-OFFCRYPTO, in an OLE container), old ones keep their container and encrypt its
-streams.
+streams. OpenDocument encrypts the members of its archive (`odf_encryption`).
 """
 
 import struct
@@ -13,11 +13,14 @@ from pathlib import Path
 import msoffcrypto
 from msoffcrypto.exceptions import DecryptionError, FileFormatError, InvalidKeyError, ParseError
 
-from app.parsing import media_types
+from app.parsing import media_types, odf_encryption
+from app.parsing.archives import Declarations, check_archive
 from app.parsing.detect import DetectedType
+from app.parsing.limits import ParseLimits
 from app.parsing.reasons import parse_failure
 
 _OLD_FORMATS = frozenset((media_types.DOC, media_types.XLS, media_types.PPT))
+_OPEN_DOCUMENT = frozenset((media_types.ODT, media_types.ODS, media_types.ODP))
 _EXCELS_OWN = "VelvetSweatshop"
 """With what Excel encrypts a workbook that is only protected against changes (MS-OFFCRYPTO 2.1.1)."""
 # What msoffcrypto lets through of the structures that it unpacks.
@@ -26,17 +29,25 @@ _UNREADABLE = (*_BROKEN, AttributeError)
 
 
 @contextmanager
-def opened(path: Path, detected: DetectedType, password: str | None) -> Iterator[Path]:
+def opened(path: Path, detected: DetectedType, password: str | None, limits: ParseLimits) -> Iterator[Path]:
     """The file itself, or a decrypted copy that lives as long as the block.
 
-    Raises `ParseFailed`: `encrypted` without the right password, `damaged`.
+    Raises `ParseFailed`: `encrypted` without the right password, `damaged`, `too_complex`.
     """
-    if not (detected.encrypted_office or (detected.media_type in _OLD_FORMATS and _is_encrypted(path))):
+    is_open_document = detected.media_type in _OPEN_DOCUMENT and odf_encryption.is_encrypted(path)
+    is_old = detected.media_type in _OLD_FORMATS and _is_encrypted(path)
+    if not (detected.encrypted_office or is_old or is_open_document):
         yield path
         return
+    if is_open_document and not password:
+        raise parse_failure("encrypted")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "decrypted"
-        _decrypt(path, copy, password)
+        if is_open_document:
+            check_archive(path, limits, Declarations.NO_ENTITIES)
+            odf_encryption.decrypt(path, copy, password or "", limits.expanded_bytes)
+        else:
+            _decrypt(path, copy, password)
         yield copy
 
 

@@ -27,7 +27,7 @@ def parse_document(source: Source) -> ParsedDocument:
     Raises `ParseFailed` with a reason code.
     """
     detected = detect(source.path, source.file_name)
-    with opened(source.path, detected, source.password) as path:
+    with opened(source.path, detected, source.password, source.limits) as path:
         inner = detect(path, source.file_name) if detected.encrypted_office else detected
         return _parse(dataclasses.replace(source, path=path, media_type=inner.media_type))
 

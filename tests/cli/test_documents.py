@@ -33,6 +33,21 @@ async def test_tells_what_was_there_already(logged_in: Terminal, knowledge_base:
     assert all(name in told.out for name in ("[one].txt", "二.txt", "ready"))
 
 
+async def test_replaces_by_name_where_that_is_asked_for(
+    logged_in: Terminal, knowledge_base: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "papers"
+    (folder / "inner").mkdir(parents=True)
+    for words in ("The first paper.", "The second version."):
+        (folder / "paper.txt").write_text(words)
+        said = await logged_in.run("upload", str(folder), "--kb", knowledge_base, "--replace")
+        assert "1 ready, 0 failed." in said.out
+    assert (await logged_in.run("status", "--kb", knowledge_base)).out.count("paper.txt") == 1
+    (folder / "inner" / "paper.txt").write_text("Another paper.")
+    said = await logged_in.run("upload", str(folder), "--kb", knowledge_base, "--replace")
+    assert (said.code, said.error.partition(":")[0]) == (1, "same_name")
+
+
 async def test_a_folder_without_files_is_an_error(logged_in: Terminal, knowledge_base: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     said = await logged_in.run("upload", str(tmp_path / "empty"), "--kb", knowledge_base)
@@ -70,7 +85,7 @@ def test_files_are_counted_as_they_are_done(tmp_path: Path, monkeypatch: pytest.
 
     api = Api("http://test", transport=httpx.MockTransport(answer))
     order = []
-    for outcome in _upload_all(api, "kb", files, 2, None):
+    for outcome in _upload_all(api, "kb", files, 2, {}):
         order.append(outcome.path.name)
         quick_is_known.set()
     api.close()

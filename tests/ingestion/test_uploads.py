@@ -64,6 +64,22 @@ async def test_a_text_of_another_format_is_read_anew(shelf: Shelf) -> None:
     assert (await shelf.send({**TEXT, "format": "markdown"}))["outcome"] == "unchanged"
 
 
+async def test_a_file_of_the_same_name_replaces_the_newest_where_that_is_asked_for(shelf: Shelf) -> None:
+    def text(word: str, **fields: Any) -> dict[str, Any]:
+        return {"text": f"All about the {word}.", "name": "notes.txt", **fields}
+
+    first = await shelf.send(text("lamp"))
+    second = await shelf.send(text("anchor"))
+    other = await shelf.send(text("compass", external_id="mine"))
+    assert [sent["outcome"] for sent in (first, second, other)] == ["created"] * 3
+    again = await shelf.send(text("rudder", replace_same_name=True))
+    assert (again["outcome"], again["document"]["id"]) == ("replaced", second["document"]["id"])
+    assert [await shelf.found(word) for word in ("lamp", "anchor", "compass", "rudder")] == [1, 0, 1, 1]
+    assert (await shelf.send(text("rudder", replace_same_name=True)))["outcome"] == "unchanged"
+    fresh = await shelf.send({**text("keel", replace_same_name=True), "name": "new.txt"})
+    assert fresh["outcome"] == "created"
+
+
 async def test_an_idempotency_key_of_another_title(shelf: Shelf) -> None:
     key = {"idempotency-key": "once"}
     await shelf.send(TEXT, **key)

@@ -2,7 +2,7 @@
 
 from tests.parsing.office_files import archive
 
-_PREFIXES = ("office", "text", "table", "style", "presentation", "manifest", "meta")
+_PREFIXES = ("chart", "office", "text", "table", "style", "presentation", "manifest", "meta")
 _NAMESPACES = " ".join(
     [
         *(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in _PREFIXES),
@@ -14,7 +14,14 @@ _NAMESPACES = " ".join(
 
 
 def open_document(
-    kind: str, body: str, *, styles: str = "", meta: str = "", manifest: str = "", prologue: str = ""
+    kind: str,
+    body: str,
+    *,
+    styles: str = "",
+    meta: str = "",
+    manifest: str = "",
+    prologue: str = "",
+    extra: dict[str, bytes | str] | None = None,
 ) -> bytes:
     """`kind` is `text`, `spreadsheet` or `presentation`; `styles` are automatic ones of the content."""
     automatic = f"<office:automatic-styles>{styles}</office:automatic-styles>"
@@ -25,6 +32,7 @@ def open_document(
             "content.xml": prologue + _root("office:document-content", content),
             "meta.xml": _root("office:document-meta", f"<office:meta>{meta}</office:meta>"),
             "META-INF/manifest.xml": _root("manifest:manifest", manifest),
+            **(extra or {}),
         }
     )
 
@@ -51,6 +59,13 @@ def row(*cells: str, attributes: str = "") -> str:
 
 def table(*rows: str, name: str = "t") -> str:
     return f'<table:table table:name="{name}">{"".join(rows)}</table:table>'
+
+
+def chart(title: str, *rows: str) -> str:
+    """The content of a chart that stands in another document."""
+    named = f"<chart:title>{paragraph(title)}</chart:title>"
+    content = f"<chart:chart>{named}{table(*rows, name='local-table')}</chart:chart>"
+    return _root("office:document-content", f"<office:body><office:chart>{content}</office:chart></office:body>")
 
 
 def _root(name: str, content: str) -> str:

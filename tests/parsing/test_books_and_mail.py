@@ -8,7 +8,7 @@ import pytest
 from app.core.errors import ParseFailed
 from app.parsing.document import ElementKind
 from app.parsing.parsers.email_parts import decoded_words
-from app.parsing.parsers.epub import closed_as_html
+from app.parsing.parsers.xhtml import closed_as_html
 from tests.parsing.conftest import Parse, of_kind, outline
 from tests.parsing.office_files import archive
 
@@ -209,6 +209,24 @@ def test_a_text_part_that_is_a_file_is_attached(parse: Parse) -> None:
     document = parse(bytes(message), "a.eml")
     assert "many lines" not in document.text
     assert document.elements[-1].text == "run.log (text/plain, 1 KB)"
+
+
+@pytest.mark.parametrize("start", ['; start="<root>"', ""])
+def test_the_page_among_related_parts_need_not_be_the_first(parse: Parse, start: str) -> None:
+    picture = "Content-Type: image/png\nContent-ID: <picture>\n\nx\n"
+    page = "Content-Type: text/html\nContent-ID: <root>\n\n<p>Text</p>\n"
+    kind = f'multipart/related; boundary="b"{start}'
+    head = f"From: a@example.com\nSubject: s\nMIME-Version: 1.0\nContent-Type: {kind}\n\n"
+    document = parse(f"{head}--b\n{picture}\n--b\n{page}\n--b--\n", "a.eml")
+    assert document.elements[-1].text == "Text"
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "hz-gb-2312", "iso-2022-kr"])
+def test_mail_of_seven_bits(parse: Parse, charset: str) -> None:
+    text = "내일 만나요" if charset.endswith("kr") else "明天见"
+    head = f"From: a@example.com\nSubject: s\nMIME-Version: 1.0\nContent-Type: text/plain; charset={charset}\n\n"
+    document = parse(head.encode() + text.encode(charset.removesuffix("-gb-2312")), "a.eml")
+    assert document.elements[-1].text == text
 
 
 def test_saved_pages_are_read_without_what_they_only_show(parse: Parse) -> None:

@@ -32,6 +32,7 @@ ODT = archive({"mimetype": "application/vnd.oasis.opendocument.text", "content.x
         (b"# title\n", "folder\\a.md", media_types.MARKDOWN),
         ("第一章".encode("gb18030"), "a", media_types.TEXT),
         (b"a,b\n1,2\n", "a.pdf", media_types.TEXT),
+        (b"a bell\x07 and a null separator\x1f", "a", media_types.TEXT),
     ],
 )
 def test_type_is_told_by_content(content: bytes, name: str, expected: str, tmp_path: Path) -> None:

@@ -27,6 +27,11 @@ THAI = "ประเทศไทยเป็นประเทศในเอเ
         (JAPANESE, "euc_jp"),
         (JAPANESE, "iso2022_jp"),
         (KOREAN, "cp949"),
+        (KOREAN, "iso2022_kr"),
+        (CHINESE, "hz"),
+        (f"Re: plan\n\n{CHINESE}\n-- \nLi\n", "hz"),
+        ("a ~{b}~ c, ~{not shifted~} and ~{1", "ascii"),
+        ("測試檔案", "big5"),
         (RUSSIAN, "cp1251"),
         (RUSSIAN, "cp866"),
         (GREEK, "cp1253"),
@@ -37,7 +42,11 @@ THAI = "ประเทศไทยเป็นประเทศในเอเ
         (TURKISH, "cp1254"),
         (THAI, "cp874"),
         *((text, wide) for text in (CHINESE, FRENCH) for wide in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
-        *((text, wide) for text in (CHINESE, TRADITIONAL, FRENCH) for wide in ("utf-16-le", "utf-16-be")),
+        *(
+            (text, wide)
+            for text in (CHINESE, TRADITIONAL, FRENCH, RUSSIAN, ARABIC, GREEK, HEBREW, KOREAN)
+            for wide in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+        ),
     ],
 )
 def test_text_comes_back_from_its_encoding(text: str, encoding: str) -> None:
@@ -52,6 +61,20 @@ def test_a_cut_character_does_not_change_the_encoding() -> None:
     assert decoded.encoding == "gb18030"
     assert decoded.broken == 1
     assert decoded.text.startswith(CHINESE)
+
+
+@pytest.mark.parametrize("other", [(CHINESE, "gb18030"), (FRENCH, "cp1252"), (JAPANESE, "cp932")])
+@pytest.mark.parametrize(("ours", "theirs"), [(1, 1), (50, 1), (1, 50)])
+def test_lines_may_differ_in_their_encoding(other: tuple[str, str], ours: int, theirs: int) -> None:
+    text, encoding = other
+    decoded = decode(f"{CHINESE}\n".encode() * ours + f"{text}\r\n".encode(encoding) * theirs + b"ascii")
+    assert decoded.text == f"{CHINESE}\n" * ours + f"{text}\r\n" * theirs + "ascii"
+    assert (decoded.encoding, decoded.broken) == (f"utf-8, {encoding}", 0)
+
+
+def test_surrogates_in_utf8_are_put_together_and_halves_counted() -> None:
+    decoded = decode("👍é \ud83d\udc4d and \ud83d half".encode("utf-8", errors="surrogatepass"))
+    assert (decoded.text, decoded.encoding, decoded.broken) == ("👍é 👍 and \ufffd half", "utf-8", 1)
 
 
 def test_broken_utf8_stays_utf8() -> None:

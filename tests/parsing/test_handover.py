@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.parsing.handover import open_plain
+from app.parsing.document import Element, ElementKind, ParsedDocument, Table
+from app.parsing.handover import load_document, open_plain
+from app.parsing.limits import ParseLimits
 
 
 def test_a_plain_file_is_read(tmp_path: Path) -> None:
@@ -27,3 +29,15 @@ def test_nothing_else_is_opened_or_waited_for(tmp_path: Path, kind: str) -> None
         path.symlink_to(tmp_path / "plain")
     with pytest.raises(OSError):  # noqa: PT011 - each has an errno of its own
         open_plain(path)
+
+
+def test_many_short_elements_are_handed_over_in_little_more_than_their_text(tmp_path: Path) -> None:
+    table = Element(
+        kind=ElementKind.TABLE, text="t", page=1, table=Table(rows=[["a"], ["b"]], header_rows=0, sheet="s")
+    )
+    lines = [Element(kind=ElementKind.PARAGRAPH, text="x" * 90, start=at, end=at + 90) for at in range(0, 92_000, 92)]
+    document = ParsedDocument(media_type="text/plain", parser="text 1", elements=[table, *lines])
+    path = tmp_path / "result"
+    path.write_text(document.to_json(), encoding="utf-8")
+    assert path.stat().st_size < 2 * len(document.text)
+    assert load_document(path, ParseLimits()) == document

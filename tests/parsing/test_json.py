@@ -31,6 +31,16 @@ def test_lines_are_records_and_broken_ones_are_named(parse: Parse) -> None:
     assert document.warnings == ["1 lines are no valid JSON and were left out: 4."]
 
 
+@pytest.mark.parametrize("broken", [0, 1, 2])
+def test_a_broken_line_may_be_among_the_first(parse: Parse, broken: int) -> None:
+    lines = ['{"a": 1}', '{"a": 2}', '{"a": 3}']
+    lines.insert(broken, "{broken")
+    document = parse("\n".join(lines), "a.jsonl")
+    assert document.elements[0].table is not None
+    assert document.elements[0].table.rows == [["a"], ["1"], ["2"], ["3"]]
+    assert document.warnings == [f"1 lines are no valid JSON and were left out: {broken + 1}."]
+
+
 def test_nested_objects_are_sections_of_paths(parse: Parse) -> None:
     value = {
         "name": "service",

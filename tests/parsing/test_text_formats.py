@@ -143,6 +143,94 @@ def test_delimited_values_with_quoted_lines(parse: Parse) -> None:
     assert (table.header_rows, table.first_row) == (1, 3)
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (r"with $\{a_1 \\ b_*\}$ and $x*y*z$ inside", [("paragraph", 0, r"with $\{a_1 \\ b_*\}$ and $x*y*z$ inside")]),
+        ("before\n$$\n\\{x\\}\n\n= *y*\n$$\nafter", [
+            ("paragraph", 0, "before"), ("formula", 0, "\\{x\\}\n\n= *y*"), ("paragraph", 0, "after"),
+        ]),
+        ("- $$E = mc^2$$\n- $$ x $$ y", [("formula", 0, "E = mc^2"), ("list_item", 1, "$$ x $$ y")]),
+        ("costs $5, *not* $6 or $7-$8", [("paragraph", 0, "costs $5, not $6 or $7-$8")]),
+        ("$$ *never* closed", [("paragraph", 0, "$$ never closed")]),
+    ],
+    ids=["in a line", "in lines of its own", "in lists", "prices", "not closed"],
+)  # fmt: skip
+def test_formulas_in_markdown(parse: Parse, text: str, found: list[tuple[str, int, str]]) -> None:
+    assert outline(parse(text, "a.md")) == found
+
+
+def test_long_pages_are_not_deep_ones(parse: Parse) -> None:
+    """Tags that nobody closes, pieces of them in scripts, and shapes of drawings."""
+    many = 30_000
+    script = "<script>" + 'if (i<div && j>2) s = "<b>";' * many + "</script><!-- " + "<div>" * many + " -->"
+    page = f"<html>{script}<ul>{'<li>x' * many}</ul><svg>{'<path d=x />' * many}</svg>{'<div>y</div>' * many}end"
+    assert parse(page, "a.html").text.endswith("y\n\nend")
+
+
+def test_a_blank_line_ends_no_html_table_in_markdown(parse: Parse) -> None:
+    text = (
+        "before\n\n<table>\n<tr><th>A</th><th>B</th></tr>\n\n<tr><td>1</td>\n\n<td>two</td></tr>\n</table>\n\n*after*"
+    )
+    assert outline(parse(text, "a.md")) == [
+        ("paragraph", 0, "before"), ("table", 0, "| A | B |\n| --- | --- |\n| 1 | two |"), ("paragraph", 0, "after"),
+    ]  # fmt: skip
+    assert parse("<table>\n<tr><td>open</td>\n\n# Head\n\ntext", "a.md").text == "open\n\nHead\n\ntext"
+
+
+@pytest.mark.parametrize(
+    ("text", "caption", "first_row", "rows"),
+    [
+        ("Report 2024,,\nin EUR,,\n\nname,age,city\nLi,30,Oslo\n", "Report 2024\nin EUR", 4, 2),
+        ("Report\nname,age,city\nLi,30,Oslo\n", "Report", 2, 2),
+        ("Report\n\nname,city\nLi,Oslo\n", "Report", 3, 2),
+        ("name,\nLi,Oslo\n", "", 1, 2),
+        ("Li,,\nWang,30,Oslo\n", "", 1, 2),
+        ("name\nLi\nWang\n", "", 1, 3),
+        ("\n".join(map(str, range(20))) + "\na,b,c\n", "", 1, 21),
+    ],
+)
+def test_titles_over_delimited_values(parse: Parse, text: str, caption: str, first_row: int, rows: int) -> None:
+    *captions, element = parse(text, "a.csv").elements
+    assert [one.text for one in captions] == ([caption] if caption else [])
+    assert element.table is not None
+    assert (element.table.first_row, len(element.table.rows)) == (first_row, rows)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_a_quote_that_nobody_closes_takes_in_no_other_row(parse: Parse, delimiter: str) -> None:
+    rows = ["id,name,note", '1,"Ann,hello', '2,Bob,5" pipe', '3,"Carl",x', '4,"two\nlines, ""quoted""",y', '5,"Eve,z']
+    document = parse("\n".join(rows).replace(",", delimiter), "a.tsv" if delimiter == "\t" else "a.csv")
+    table = document.elements[0].table
+    assert table is not None
+    assert table.rows == [
+        ["id", "name", "note"],
+        ["1", '"Ann', "hello"],
+        ["2", "Bob", '5" pipe'],
+        ["3", "Carl", "x"],
+        ["4", f'two\nlines{delimiter} "quoted"'.replace("\t", " ").replace("  ", " "), "y"],
+        ["5", '"Eve', "z"],
+    ]
+    assert document.warnings == ["2 quotes that open a cell are closed nowhere; they were read as text."]
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        ('"He said "hi" to me",x', ['He said "hi" to me', "x"]),
+        ('1, "New York, NY" ,y', ["1", "New York, NY", "y"]),
+        ('"","""a"" b",""', ["", '"a" b', ""]),
+        ('""a"",b', ['""a""', "b"]),
+        ('",",""",', [",", '"""', ""]),
+    ],
+)
+def test_quotes_inside_cells(parse: Parse, line: str, cells: list[str]) -> None:
+    table = parse(f"{line}\n1,2\n", "a.csv").elements[0].table
+    assert table is not None
+    assert table.rows[0][: len(cells)] == cells
+    assert table.rows[1][:2] == ["1", "2"]
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_delimiters_are_sniffed(delimiter: str) -> None:
     rows = [["id", "price, net", "remark"], ["1", "2", "a"], ["3", "4", "b"]]

@@ -50,6 +50,15 @@ def test_open_document_spreadsheets(parse: Parse) -> None:
     assert (found.rows, found.sheet, found.first_row) == ([["名称", "Amount"], ["螺丝", "2.5"]], "库存", 3)
 
 
+def test_open_document_spreadsheets_show_percent(parse: Parse) -> None:
+    percent = '<table:table-cell table:number-columns-repeated="2" office:value-type="percentage" office:value="0.07"/>'
+    sheet = table(
+        row(cell("Item"), cell("H1"), cell("H2"), cell("Amount")),
+        row(cell("Nut"), percent, '<table:table-cell office:value-type="float" office:value="0.07"/>'),
+    )
+    assert read(parse, open_document("spreadsheet", sheet), "a.ods").rows[1] == ["Nut", "7%", "7%", "0.07"]
+
+
 def test_open_document_spreadsheets_fill_merged_cells(parse: Parse) -> None:
     covered = "<table:covered-table-cell/>"
     sheet = table(

@@ -5,26 +5,33 @@ python-docx's paragraphs, and a dangling relationship that Word ignores would ke
 Headers and footers are left out: they repeat on every page and say little.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lxml import etree
 
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table, add_joined
+from app.parsing.encoding import declared_html_encoding, decode, looks_like_text
 from app.parsing.parsers.docx_package import DocxPackage
 from app.parsing.parsers.docx_styles import ParagraphStyle, Styles
-from app.parsing.parsers.docx_text import Piece, mark_is_deleted, paragraph_pieces
+from app.parsing.parsers.docx_text import Piece, is_formula, mark_is_deleted, paragraph_pieces
+from app.parsing.parsers.html import html_elements
+from app.parsing.parsers.text import text_elements
 from app.parsing.parsers.xml_tree import attribute, children, first, local_name
 from app.parsing.source import Source
 from app.parsing.tables import SpannedCell, fill_spans, without_empty_edges
 
+_RTF = b"{\\rtf"
+_MARKUP = re.compile("<(?:html|body|p|div|h[1-6]|table)[ >]", re.IGNORECASE)
+_FORMULA = ParagraphStyle(ElementKind.FORMULA)
 _TRANSPARENT = frozenset(("sdt", "sdtContent", "ins", "moveTo", "smartTag", "customXml", "AlternateContent", "Choice"))
 
 
 class DocxParser:
     def parse(self, source: Source) -> ParsedDocument:
         package = DocxPackage.read(source.path)
-        reader = _BodyReader(Styles(package.styles), package.notes())
+        reader = _BodyReader(package, Styles(package.styles), package.notes(), source.limits.cells)
         reader.read(package.body())
         properties = package.properties
         return ParsedDocument(
@@ -33,16 +40,19 @@ class DocxParser:
             title=reader.title or properties.get("title", ""),
             elements=reader.elements,
             metadata={key: value for key, value in properties.items() if key != "title"},
-            warnings=["Comments were left out."] if package.has_comments else [],
+            warnings=[*(["Comments were left out."] if package.has_comments else []), *reader.warnings],
         )
 
 
 @dataclass(slots=True)
 class _BodyReader:
+    package: DocxPackage
     styles: Styles
     notes: dict[str, etree._Element]
+    max_cells: int
     title: str = ""
     elements: list[Element] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     _notes_read: set[str] = field(default_factory=set)
     _joined: list[Piece] = field(default_factory=list)
     """Of paragraphs whose end was deleted: they run on in the next one."""
@@ -52,9 +62,12 @@ class _BodyReader:
         for child in blocks(container):
             if local_name(child) == "p":
                 self._paragraph(child)
-            else:
-                self._end_joined()
+                continue
+            self._end_joined()
+            if local_name(child) == "tbl":
                 self._table(child)
+            else:
+                self._inserted(attribute(child, "id"))
         self._end_joined()
 
     def _paragraph(self, node: etree._Element) -> None:
@@ -63,7 +76,7 @@ class _BodyReader:
         if mark_is_deleted(node):
             self._joined = pieces
         else:
-            self._read_pieces(pieces, self.styles.of(node))
+            self._read_pieces(pieces, _FORMULA if is_formula(node) else self.styles.of(node))
 
     def _end_joined(self) -> None:
         """A paragraph whose mark was deleted with no paragraph after it to become part of."""
@@ -80,6 +93,19 @@ class _BodyReader:
                 self.read(piece.box)
             elif piece.note:
                 self._footnote(piece)
+            elif piece.graphic is not None:
+                self.elements.extend(self.package.graphic(piece.graphic))
+
+    def _inserted(self, identity: str) -> None:
+        """A whole file that Word shows in this place (`altChunk`)."""
+        content = self.package.inserted.get(identity, b"")
+        decoded = decode(content, declared=declared_html_encoding(content))
+        if not looks_like_text(content) or content.startswith(_RTF):
+            self.warnings.append("A file of another format that is inserted in the text was left out.")
+        elif _MARKUP.search(decoded.text):
+            self.elements.extend(html_elements(decoded.text, max_cells=self.max_cells))
+        else:
+            self.elements.extend(text_elements(decoded.text))
 
     def _add(self, style: ParagraphStyle, text: str) -> None:
         if style.is_title and not self.title:
@@ -108,13 +134,16 @@ class _BodyReader:
             for piece in paragraph_pieces(paragraph):
                 if piece.note:
                     self._footnote(piece)
+                elif piece.graphic is not None:
+                    self.elements.extend(self.package.graphic(piece.graphic))
 
 
 def blocks(container: etree._Element) -> Iterator[etree._Element]:
-    """Paragraphs and tables directly inside, through content controls and insertions but not through deletions."""
+    """Paragraphs, tables and inserted files directly inside, through content controls and insertions but not through
+    deletions."""
     for child in children(container):
         name = local_name(child)
-        if name in ("p", "tbl"):
+        if name in ("p", "tbl", "altChunk"):
             yield child
         elif name in _TRANSPARENT:
             yield from blocks(child)
@@ -127,6 +156,8 @@ def container_lines(container: etree._Element) -> Iterator[str]:
             for row in _rows(child):
                 parts = (" ".join(container_lines(cell)).strip() for cell in _cells(row))
                 yield " | ".join(part for part in parts if part)
+            continue
+        if local_name(child) == "altChunk":
             continue
         pieces = list(paragraph_pieces(child))
         yield "".join(piece.text for piece in pieces).strip()

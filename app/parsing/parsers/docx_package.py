@@ -7,9 +7,13 @@ from pathlib import Path
 from lxml import etree
 
 from app.parsing.archives import UNREADABLE
-from app.parsing.parsers.ooxml_package import OoxmlPackage
-from app.parsing.parsers.xml_tree import attribute, children, first
+from app.parsing.document import Element
+from app.parsing.parsers.ooxml_package import OoxmlPackage, Relation
+from app.parsing.parsers.pptx_graphics import chart_elements, diagram_elements
+from app.parsing.parsers.xml_tree import attribute, children, first, local_name
 from app.parsing.reasons import parse_failure
+
+_GRAPHICS = ("chart", "diagramData")
 
 
 @dataclass(slots=True)
@@ -20,6 +24,10 @@ class DocxPackage:
     endnotes: etree._Element | None
     properties: dict[str, str]
     has_comments: bool
+    graphics: dict[str, etree._Element]
+    """Charts and data of diagrams by the id that the text refers to them by."""
+    inserted: dict[str, bytes]
+    """Whole files of other formats that stand in the text, by that id."""
 
     @classmethod
     def read(cls, path: Path) -> "DocxPackage":
@@ -29,6 +37,7 @@ class DocxPackage:
                 package = OoxmlPackage(archive)
                 main = package.main_part("word/document.xml")
                 related = package.related(main)
+                relations = package.relations(main)
                 return cls(
                     document=package.root(main),
                     styles=package.optional(related.get("styles")),
@@ -36,6 +45,8 @@ class DocxPackage:
                     endnotes=package.optional(related.get("endnotes")),
                     properties=package.properties(),
                     has_comments=_holds_anything(package.optional(related.get("comments"))),
+                    graphics=_graphics(package, relations),
+                    inserted=_inserted(archive, relations),
                 )
         except (*UNREADABLE, KeyError, etree.XMLSyntaxError) as error:
             raise parse_failure("damaged") from error
@@ -54,6 +65,26 @@ class DocxPackage:
                 if attribute(note, "type") in ("", "normal"):
                     found[prefix + attribute(note, "id")] = note
         return found
+
+    def graphic(self, reference: etree._Element) -> list[Element]:
+        """What the text refers to: the figures of a chart, the points of a diagram."""
+        is_chart = local_name(reference) == "chart"
+        root = self.graphics.get(attribute(reference, "id" if is_chart else "dm"))
+        if root is None:
+            return []
+        return list(chart_elements(root) if is_chart else diagram_elements(root))
+
+
+def _graphics(package: OoxmlPackage, relations: dict[str, Relation]) -> dict[str, etree._Element]:
+    wanted = {identity: found.target for identity, found in relations.items() if found.kind in _GRAPHICS}
+    roots = {identity: package.optional(target) for identity, target in wanted.items()}
+    return {identity: root for identity, root in roots.items() if root is not None}
+
+
+def _inserted(archive: zipfile.ZipFile, relations: dict[str, Relation]) -> dict[str, bytes]:
+    names = set(archive.namelist())
+    wanted = {identity: found.target for identity, found in relations.items() if found.kind == "aFChunk"}
+    return {identity: archive.read(target) for identity, target in wanted.items() if target in names}
 
 
 def _holds_anything(part: etree._Element | None) -> bool:

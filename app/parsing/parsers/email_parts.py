@@ -115,9 +115,18 @@ def bodies(message: Message) -> Iterator[Message]:
         if best is not None:
             yield from bodies(best)
     else:
-        # Of related parts the first is the root, the others what it shows: pictures, style sheets (RFC 2387).
-        for part in parts(message)[: 1 if kind == "multipart/related" else None]:
+        for part in _roots(message) if kind == "multipart/related" else parts(message):
             yield from bodies(part)
+
+
+def _roots(message: Message) -> list[Message]:
+    """Of related parts the one named as start, else the first (RFC 2387); the others are what it shows: pictures, style
+    sheets. Writers that put a picture first name no start."""
+    inside = parts(message)
+    start = str(message.get_param("start") or "")
+    named = [part for part in inside if start and str(part.get("Content-ID", "")).strip() == start.strip()]
+    readable = [part for part in inside if part.is_multipart() or not is_attachment(part)]
+    return (named or readable)[:1]
 
 
 def _best(alternatives: list[Message]) -> Message | None:

@@ -10,14 +10,10 @@ from app.parsing.document import Element, ElementKind, ParsedDocument
 from app.parsing.encoding import declared_html_encoding, decode
 from app.parsing.parsers.epub_package import EpubPackage
 from app.parsing.parsers.html import html_elements
+from app.parsing.parsers.xhtml import closed_as_html
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
-# XHTML closes in place what HTML does not: `<title/>` would swallow the chapter, `<h1/>` make a heading of it.
-_CLOSED_IN_PLACE = re.compile(r"<([A-Za-z][\w:-]{0,40})((?:\s[^<>]{0,2000})?)/>")
-_VOID = frozenset(
-    ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
-)
 # The number of a note is no part of the sentence that it stands in (EPUB structural semantics, `noteref`).
 _NOTE_REFERENCE = re.compile(r"""<a\s[^<>]{0,2000}\bepub:type=["']noteref["'][^<>]{0,2000}>[^<>]{0,20}</a>""")
 _LOOKED_AT = 5
@@ -59,13 +55,6 @@ def _chapters(package: EpubPackage, source: Source) -> tuple[list[Element], list
     if not package.chapters:
         raise parse_failure("damaged")
     return elements, warnings
-
-
-def closed_as_html(text: str) -> str:
-    """XHTML as HTML reads it: elements that are closed where they open get an end tag of their own."""
-    return _CLOSED_IN_PLACE.sub(
-        lambda match: match[0] if match[1].lower() in _VOID else f"<{match[1]}{match[2]}></{match[1]}>", text
-    )
 
 
 def _headed(elements: list[Element], title: str) -> list[Element]:

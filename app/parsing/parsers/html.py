@@ -6,10 +6,19 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from app.parsing.decoded import read_text
-from app.parsing.document import Element, ElementKind, ParsedDocument
+from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 from app.parsing.encoding import declared_html_encoding
+from app.parsing.parsers.html_depth import check_depth
+from app.parsing.parsers.html_inline import math_text, ruby_text
 from app.parsing.parsers.html_pages import page_break, without_page_numbers
-from app.parsing.parsers.html_tables import is_layout_table, table_caption, table_of
+from app.parsing.parsers.html_styled_tables import (
+    has_table_role,
+    is_part_of_table,
+    mark_styled_tables,
+    styled_table,
+)
+from app.parsing.parsers.html_tables import is_layout_table, table_of
+from app.parsing.parsers.xhtml import closed_as_html, is_xhtml
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
@@ -20,8 +29,11 @@ _UNSEEN = frozenset(
         "head",
         "template",
         "noscript",
-        "svg",
-        "math",
+        "defs",
+        "desc",
+        "metadata",
+        "symbol",
+        "title",
         "iframe",
         "object",
         "embed",
@@ -74,8 +86,11 @@ _BLOCKS = frozenset(
         "option",
         "pre",
         "figcaption",
+        "text",  # of a drawing
+        "foreignobject",
     )
 )
+_GUTTER = re.compile(r"(?:^|[\s_-])(?:gutter|linenos?|line-?numbers?)(?:$|[\s_-])")
 _HEADING_TAGS = {f"h{level}": level for level in range(1, 7)}
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _LANGUAGE = re.compile(r"(?:language|lang|highlight-source|brush:?)[-\s]([\w+#-]{1,30})")
@@ -93,8 +108,11 @@ class HtmlParser:
     def parse(self, source: Source) -> ParsedDocument:
         data = source.path.read_bytes()
         text, encoding, warnings = read_text(source, declared=declared_html_encoding(data), data=data)
+        text = closed_as_html(text) if is_xhtml(text) else text
+        check_depth(text)
         tree = LexborHTMLParser(text)
-        title = tree.css_first("title")
+        title = tree.css_first("head title")
+        mark_styled_tables(tree)
         walker = _Walker(max_cells=source.limits.cells)
         if tree.body is not None:
             walker.walk(tree.body)
@@ -119,7 +137,8 @@ def _main_elements(page: str, elements: list[Element]) -> tuple[list[Element], l
 
 
 def html_elements(fragment: str, *, max_cells: int = 1_000_000) -> list[Element]:
-    """Elements of a piece of HTML that stands in another document."""
+    """Elements of a piece of HTML that stands in another document. Raises `ParseFailed` (`too_complex`)."""
+    check_depth(fragment)
     body = LexborHTMLParser(fragment).body
     walker = _Walker(max_cells=max_cells)
     if body is not None:
@@ -169,15 +188,16 @@ class _Walker:
     def _enter(self, node: LexborNode) -> bool:
         """Whether to go on to its children; then `_leave` is called after them."""
         tag = node.tag or ""
-        if tag in _UNSEEN or is_hidden(node):
+        if tag in _UNSEEN or is_hidden(node) or _is_gutter(tag, node):
             return False
-        if tag == "pre":
-            self._code(node)
+        if tag in ("pre", "math", "ruby"):
+            self._whole(tag, node)
             return False
-        if tag == "table" and not is_layout_table(node):
-            self._table(node)
+        table = _table_of(tag, node)
+        if table is not None:
+            self._table(table)
             return False
-        if tag in _BLOCKS or tag in _HEADING_TAGS:
+        if _is_block(tag, node):
             self._flush()
         if page_break(node) == "before":
             self._end_page()
@@ -189,6 +209,8 @@ class _Walker:
             self._text.append("\n")
         elif tag == "img":
             self._text.append(f" {node.attributes.get('alt') or ''} ")
+        elif tag == "tspan":
+            self._text.append(" ")
         elif tag in _HEADING_TAGS:
             self._kinds.append((ElementKind.HEADING, _HEADING_TAGS[tag]))
         elif tag in ("ul", "ol"):
@@ -202,7 +224,7 @@ class _Walker:
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
-        if tag in _BLOCKS or tag in _HEADING_TAGS or tag == "caption":
+        if _is_block(tag, node) or tag == "caption":
             self._flush()
         if tag in _HEADING_TAGS or tag in ("figcaption", "caption", "li") or _is_note(tag, node):
             self._kinds.pop()
@@ -223,6 +245,18 @@ class _Walker:
         kind, level = self._kinds[-1] if self._kinds else (ElementKind.PARAGRAPH, 0)
         self.elements.append(Element(kind=kind, text=text, level=level))
 
+    def _whole(self, tag: str, node: LexborNode) -> None:
+        """What is read at once: code, formulas, characters with their reading."""
+        if tag == "ruby":
+            self._text.append(ruby_text(node))
+        elif tag == "pre":
+            self._code(node)
+        elif node.attributes.get("display") == "block":
+            self._flush()
+            self.elements.append(Element(kind=ElementKind.FORMULA, text=math_text(node)))
+        else:
+            self._text.append(math_text(node))
+
     def _code(self, node: LexborNode) -> None:
         self._flush()
         inner = node.css_first("code")
@@ -231,17 +265,31 @@ class _Walker:
         code = node.text(deep=True)
         self.elements.append(Element(kind=ElementKind.CODE, text=code, language=language[1] if language else ""))
 
-    def _table(self, node: LexborNode) -> None:
+    def _table(self, table: Table) -> None:
         self._flush()
-        caption = table_caption(node)
-        if caption:
-            self.elements.append(Element(kind=ElementKind.CAPTION, text=caption))
-        table = table_of(node, caption)
+        if table.caption:
+            self.elements.append(Element(kind=ElementKind.CAPTION, text=table.caption))
         self.cells += sum(map(len, table.rows))
         if self.cells > self.max_cells:
             raise parse_failure("too_complex", "Its tables hold more cells than one document may.")
         if table.rows:
             self.elements.append(Element(kind=ElementKind.TABLE, table=table))
+
+
+def _table_of(tag: str, node: LexborNode) -> Table | None:
+    """The table that a node is, unless it only arranges a page."""
+    if tag == "table":
+        return None if is_layout_table(node) else table_of(node)
+    return styled_table(node) if has_table_role(node) else None
+
+
+def _is_block(tag: str, node: LexborNode) -> bool:
+    return tag in _BLOCKS or tag in _HEADING_TAGS or is_part_of_table(node)
+
+
+def _is_gutter(tag: str, node: LexborNode) -> bool:
+    """Whether it is the column of line numbers beside code."""
+    return tag == "td" and _GUTTER.search(node.attributes.get("class") or "") is not None
 
 
 def _is_note(tag: str, node: LexborNode) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from selectolax.lexbor import LexborNode
 
 from app.parsing.document import Table
+from app.parsing.parsers.html_inline import math_text, ruby_text
 from app.parsing.tables import SpannedCell, fill_spans, without_empty_edges
 
 _MAX_SPAN = 1000  # as the HTML standard caps colspan
 _MAX_COLUMNS = 2000
 _SECTIONS = ("thead", "tbody", "tfoot")
-_UNSEEN = frozenset(("script", "style", "template", "noscript"))
+_UNSEEN = frozenset(("script", "style", "template", "noscript", "title", "desc", "defs", "metadata", "symbol"))
 _BREAKING = frozenset(
     (
         "br",
@@ -35,7 +36,9 @@ _BREAKING = frozenset(
         "blockquote",
     )
 )
-_SPACING = frozenset(("td", "th"))
+_SPACING = frozenset(("td", "th", "tspan"))
+_SPACE = re.compile(r"\s+")
+_BLANKS = re.compile(r"[^\S\n]+")
 
 
 def is_layout_table(table: LexborNode) -> bool:
@@ -49,11 +52,13 @@ def is_layout_table(table: LexborNode) -> bool:
         return True
     if table.css_first("h1, h2, h3, article, section, main") is not None:
         return True
+    if len(rows) == 1 and table.css_first("pre") is not None:  # code beside its line numbers
+        return True
     nested = [inner for row in cells for cell in row for inner in cell.css("table")]
     return bool(nested) and max(map(len, cells)) <= 3 and sum(len(list(_rows(inner))) for inner in nested) > len(rows)
 
 
-def table_caption(table: LexborNode) -> str:
+def _caption(table: LexborNode) -> str:
     child = table.child
     while child is not None:
         if child.tag == "caption":
@@ -62,7 +67,7 @@ def table_caption(table: LexborNode) -> str:
     return ""
 
 
-def table_of(node: LexborNode, caption: str = "") -> Table:
+def table_of(node: LexborNode) -> Table:
     """The cells of a table, with spans filled; nested tables become text of their cell."""
     groups = _row_groups(node)
     rows = [row for group in groups for row in group]
@@ -72,7 +77,7 @@ def table_of(node: LexborNode, caption: str = "") -> Table:
     )
     kept_rows = [row for row, cells in zip(rows, grid, strict=True) if any(cells)]
     filled = without_empty_edges(grid)
-    return Table(rows=filled, header_rows=min(_header_rows(kept_rows), len(filled)), caption=caption)
+    return Table(rows=filled, header_rows=min(_header_rows(kept_rows), len(filled)), caption=_caption(node))
 
 
 def _header_rows(rows: list[LexborNode]) -> int:
@@ -116,11 +121,11 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 def _spanned(row: LexborNode, rows_left: int) -> Iterator[SpannedCell]:
     """The cells of a row. None reaches beyond its group, of which so many rows are left; a span of 0 is all of them."""
     for cell in _cells(row):
-        columns, rows = (_span(cell.attributes.get(name)) for name in ("colspan", "rowspan"))
+        columns, rows = (span(cell.attributes.get(name)) for name in ("colspan", "rowspan"))
         yield SpannedCell(cell_text(cell), max(columns, 1), min(rows or rows_left, rows_left))
 
 
-def _span(value: str | None) -> int:
+def span(value: str | None) -> int:
     digits = re.match(r"\s*(\d{1,6})", value or "")
     return min(int(digits[1]), _MAX_SPAN) if digits else 1
 
@@ -128,15 +133,26 @@ def _span(value: str | None) -> int:
 def cell_text(cell: LexborNode) -> str:
     """All text in it; what stands on lines of its own in a browser does so here."""
     parts: list[str] = []
-    for node in cell.traverse(include_text=True):
+    stack = [(cell, False)]
+    while stack:
+        node, verbatim = stack.pop()
+        tag = node.tag or ""
         if node.is_text_node:
-            parent = node.parent
-            if parent is None or parent.tag not in _UNSEEN:
-                parts.append(re.sub(r"\s+", " ", node.text_content or ""))
-        elif node.tag in _BREAKING:
-            parts.append("\n")
-        elif node.tag in _SPACING:
-            parts.append(" ")
-        elif node.tag == "img":
-            parts.append(f" {node.attributes.get('alt') or ''} ")
+            parts.append((_BLANKS if verbatim else _SPACE).sub(" ", node.text_content or ""))
+        elif tag == "math":
+            parts.append(math_text(node))
+        elif tag == "ruby":
+            parts.append(ruby_text(node))
+        elif tag not in _UNSEEN:
+            parts.append(_before(node))
+            child = node.last_child
+            while child is not None:
+                stack.append((child, verbatim or tag == "pre"))
+                child = child.prev
     return re.sub(r"\s*\n\s*", "\n", "".join(parts)).strip()
+
+
+def _before(node: LexborNode) -> str:
+    if node.tag == "img":
+        return f" {node.attributes.get('alt') or ''} "
+    return "\n" if node.tag in _BREAKING else " " if node.tag in _SPACING else ""

@@ -7,11 +7,13 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 Value = str | bool | None | list["Value"] | dict[str, "Value"]
 
 _SPACE = re.compile(r"[ \t\r\n\ufeff]*")
 _SEPARATOR = re.compile(r"[ \t\r\n]*([,\]])[ \t\r\n]*")
+_LINES_LOOKED_AT = 10
 _decoder = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 
@@ -71,19 +73,10 @@ class JsonText:
                 self.broken_lines.append(number)
 
     def is_lines(self) -> bool:
-        """Whether the first two lines that hold anything are each a value with an inside."""
-        found = 0
-        for line in self.text[: 4 * 1024 * 1024].split("\n"):
-            if not line.strip():
-                continue
-            try:
-                value = JsonText(line).value()
-            except NotJson:
-                return False
-            found += isinstance(value, dict | list)
-            if not found or found == 2:
-                break
-        return found == 2
+        """Whether of the first lines that hold anything two or more, and half of them, are a value with an inside."""
+        lines = (line for line in self.text[: 4 * 1024 * 1024].split("\n") if line.strip())
+        looked_at = [_has_inside(line) for line in islice(lines, _LINES_LOOKED_AT)]
+        return sum(looked_at) >= max(2, len(looked_at) / 2)
 
     def _start(self) -> int:
         return _skip(self.text, 0)
@@ -95,6 +88,13 @@ class JsonText:
             rest = len(self.text.rstrip())
             cut_off = error.pos >= rest - 1 or error.msg.startswith("Unterminated string")
             raise NotJson(error.pos, cut_off=cut_off) from error
+
+
+def _has_inside(line: str) -> bool:
+    try:
+        return isinstance(JsonText(line).value(), dict | list)
+    except NotJson:
+        return False
 
 
 def _skip(text: str, position: int) -> int:

@@ -1,4 +1,4 @@
-"""Markdown: CommonMark with tables and strikethrough, front matter, HTML inside it.
+"""Markdown: CommonMark with tables, strikethrough and formulas, front matter, HTML inside it.
 
 Comments are read as text: in a Markdown file they are part of what its author wrote and what its readers see.
 """
@@ -12,6 +12,7 @@ from markdown_it.token import Token
 from app.parsing.decoded import read_text
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 from app.parsing.parsers.html import html_elements
+from app.parsing.parsers.markdown_math import with_formulas
 from app.parsing.parsers.text import text_elements
 from app.parsing.source import Source
 from app.parsing.tables import rectangle
@@ -21,6 +22,8 @@ _FIELD = re.compile(r"([A-Za-z][\w-]{0,63})\s*:\s*(\S.*)")
 _HOLDERS = frozenset(("blockquote_open", "list_item_open"))
 _TAG = re.compile(r"<[^<>]{0,1000}>")
 _MAX_FRONT_MATTER = 64 * 1024
+_MOST_BLOCKS = 1000
+"""Of Markdown, in which the end of a table in HTML is looked for."""
 _DEEPEST = 50
 """Levels of lists (two each) and quotes; what stands deeper is left out by the parser."""
 
@@ -31,7 +34,7 @@ class MarkdownParser:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         metadata, body = split_front_matter(text)
         parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
-        tokens = parser.parse(body)
+        tokens = with_formulas(parser).parse(body)
         if any(token.level == _DEEPEST - 1 and token.type in _HOLDERS for token in tokens):
             warnings.append("Its lists or quotes are nested too deeply; it was read as plain text.")
             elements = list(text_elements(body))
@@ -77,8 +80,11 @@ class _Reader:
             elif token.type in ("fence", "code_block"):
                 language = token.info.split()[0] if token.info.strip() else ""
                 yield Element(kind=ElementKind.CODE, text=token.content, language=language.strip("{}."))
+            elif token.type == "math_block":
+                yield Element(kind=ElementKind.FORMULA, text=token.content)
             elif token.type == "html_block":
-                yield from html_elements(token.content.replace("<!--", " ").replace("-->", " "))
+                position, content = _html(tokens, position)
+                yield from html_elements(content.replace("<!--", " ").replace("-->", " "))
             else:
                 self._enter_or_leave(token)
             position += 1
@@ -101,10 +107,33 @@ class _Reader:
         return Element(kind=ElementKind.PARAGRAPH, text=text)
 
 
+def _html(tokens: Sequence[Token], position: int) -> tuple[int, str]:
+    """The HTML that begins at `position`, and the position of its last token.
+
+    A blank line ends a block of HTML in Markdown, but no table: that goes on to its end, if it has one.
+    """
+    content = tokens[position].content
+    if not _is_open(content):
+        return position, content
+    parts = [content]
+    for at in range(position + 1, min(len(tokens), position + _MOST_BLOCKS)):
+        parts.append(tokens[at].content)
+        if tokens[at].type == "html_block" and "</table" in tokens[at].content.lower():
+            whole = "\n".join(parts)
+            if not _is_open(whole):
+                return at, whole
+    return position, content
+
+
+def _is_open(content: str) -> bool:
+    lowered = content.lower()
+    return lowered.count("<table") > lowered.count("</table")
+
+
 def _inline_text(children: Sequence[Token]) -> str:
     parts = []
     for child in children:
-        if child.type in ("text", "code_inline"):
+        if child.type in ("text", "code_inline", "math_inline"):
             parts.append(child.content)
         elif child.type in ("softbreak", "hardbreak"):
             parts.append("\n")

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from lxml import etree
 
-from app.parsing.archives import UNREADABLE, read_member
+from app.parsing.archives import UNREADABLE
 from app.parsing.parsers.xml_tree import children, first, local_name, parse_xml
 from app.parsing.reasons import parse_failure
 
-_MANIFEST_BYTES = 16 * 1024 * 1024
 _PROPERTIES = {
     "title": "title",
     "initial-creator": "author",
@@ -26,15 +25,21 @@ class OdfPackage:
     content: etree._Element
     styles: etree._Element | None
     properties: dict[str, str]
+    objects: dict[str, etree._Element]
+    """Formulas (MathML) and charts that stand in the document, by the name that it refers to them by."""
 
     @classmethod
     def read(cls, path: Path) -> "OdfPackage":
-        """Raises `ParseFailed`: `encrypted`, `damaged`. The archive has been checked against bombs before."""
-        check_not_encrypted(path)
+        """Raises `ParseFailed` (`damaged`). The archive has been checked against bombs before."""
         try:
             with zipfile.ZipFile(path) as archive:
                 content = parse_xml(archive.read("content.xml"))
-                return cls(content, _optional(archive, "styles.xml"), _properties(_optional(archive, "meta.xml")))
+                return cls(
+                    content,
+                    _optional(archive, "styles.xml"),
+                    _properties(_optional(archive, "meta.xml")),
+                    _objects(archive),
+                )
         except (*UNREADABLE, KeyError, etree.XMLSyntaxError) as error:
             raise parse_failure("damaged") from error
 
@@ -46,11 +51,10 @@ class OdfPackage:
         return body
 
 
-def check_not_encrypted(path: Path) -> None:
-    """Raises `ParseFailed` (`encrypted`): the manifest says how each part was encrypted, content first of all."""
-    manifest = read_member(path, "META-INF/manifest.xml", _MANIFEST_BYTES)
-    if manifest and (b"encryption-data" in manifest or b"encrypted-package" in manifest):
-        raise parse_failure("encrypted", "Passwords of OpenDocument files can't be used here: remove the protection.")
+def _objects(archive: zipfile.ZipFile) -> dict[str, etree._Element]:
+    names = (name for name in archive.namelist() if name.endswith("/content.xml"))
+    found = {name.removesuffix("/content.xml"): _optional(archive, name) for name in names}
+    return {name: root for name, root in found.items() if root is not None}
 
 
 def _optional(archive: zipfile.ZipFile, name: str) -> etree._Element | None:

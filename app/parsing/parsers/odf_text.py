@@ -5,7 +5,7 @@ stand in `styles.xml` and are not read. The walk is bounded in depth, as lxml bo
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lxml import etree
@@ -32,6 +32,8 @@ _MAX_REPEATS = 1000
 class OdfReader:
     styles: OdfStyles
     max_cells: int
+    objects: Mapping[str, etree._Element] = field(default_factory=dict)
+    """As in `OdfPackage.objects`."""
     elements: list[Element] = field(default_factory=list)
     page: int | None = None
     box: BoundingBox | None = None
@@ -50,6 +52,10 @@ class OdfReader:
                 self._list(child, level)
             elif name == "table":
                 self.table(child)
+            elif name == "object":
+                self._object(self.objects.get(attribute(child, "href").removeprefix("./").rstrip("/")))
+            elif is_hidden(child):
+                continue
             elif name in _TRANSPARENT or name in _FRAMES:
                 self.read(child, level)
 
@@ -67,6 +73,22 @@ class OdfReader:
                 self._add(Element(kind=ElementKind.FOOTNOTE, text="\n".join(lines)))
         for frame in pieces.frames:
             self.read(frame)
+
+    def _object(self, root: etree._Element | None) -> None:
+        """A formula as its author typed it, or the figures that a chart was drawn from."""
+        if root is None:
+            return
+        if local_name(root) == "math":
+            typed = next(root.iter("{*}annotation"), root)
+            self._add(Element(kind=ElementKind.FORMULA, text=" ".join("".join(map(str, typed.itertext())).split())))
+            return
+        chart = first(root, "body", "chart", "chart")
+        caption = " ".join(container_lines(first(chart, "title"), self.styles))
+        if caption:
+            self._add(Element(kind=ElementKind.CAPTION, text=caption))
+        table = first(chart, "table")
+        if table is not None:
+            self.table(table)
 
     def _element(self, node: etree._Element, text: str, level: int) -> Element:
         style = self.styles.of(attribute(node, "style-name"))
@@ -130,6 +152,11 @@ class _Pieces:
             self.text.append(_collapsed(child.tail))
 
 
+def is_hidden(section: etree._Element) -> bool:
+    """Whether it is a section that is not shown."""
+    return local_name(section) == "section" and attribute(section, "display") == "none"
+
+
 def _collapsed(text: str | None) -> str:
     return _WHITE_SPACE.sub(" ", text) if text else ""
 
@@ -148,6 +175,8 @@ def container_lines(container: etree._Element | None, styles: OdfStyles) -> Iter
             for row in _rows(child):
                 parts = (" ".join(container_lines(cell, styles)).strip() for cell in children(row))
                 yield " | ".join(part for part in parts if part)
+        elif is_hidden(child):
+            continue
         elif name in _FRAMES or name in _TRANSPARENT or name in ("list", "list-item", "list-header"):
             yield from container_lines(child, styles)
 

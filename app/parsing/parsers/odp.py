@@ -25,7 +25,7 @@ _POINTS = {"cm": 72 / 2.54, "mm": 72 / 25.4, "in": 72.0, "pt": 1.0, "pc": 12.0, 
 class OdpParser:
     def parse(self, source: Source) -> ParsedDocument:
         package = OdfPackage.read(source.path)
-        reader = OdfReader(OdfStyles(package.content, package.styles), source.limits.cells)
+        reader = OdfReader(OdfStyles(package.content, package.styles), source.limits.cells, package.objects)
         slides = [node for node in children(package.body("presentation")) if local_name(node) == "page"]
         if len(slides) > source.limits.pages:
             raise parse_failure("too_complex", f"It has {len(slides)} slides.")
@@ -86,7 +86,7 @@ def _read_slide(reader: OdfReader, slide: etree._Element, number: int, running: 
 
 
 def _read_title(reader: OdfReader, shape: _Shape) -> None:
-    own = OdfReader(reader.styles, reader.max_cells)
+    own = OdfReader(reader.styles, reader.max_cells, reader.objects)
     own.read(shape.node)
     text = " ".join(element.text for element in own.elements)
     if text:
@@ -96,7 +96,7 @@ def _read_title(reader: OdfReader, shape: _Shape) -> None:
 def _read_notes(reader: OdfReader, slide: etree._Element, number: int) -> None:
     """What the speaker wrote down for a slide, as one note that follows it."""
     notes = first(slide, "notes")
-    own = OdfReader(reader.styles, reader.max_cells)
+    own = OdfReader(reader.styles, reader.max_cells, reader.objects)
     for shape in _shapes(notes) if notes is not None else ():
         if shape.role == "notes":
             own.read(shape.node)

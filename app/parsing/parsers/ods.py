@@ -12,8 +12,9 @@ from lxml import etree
 
 from app.parsing.archives import UNREADABLE
 from app.parsing.document import ParsedDocument
-from app.parsing.parsers.odf_package import check_not_encrypted
-from app.parsing.parsers.xlsx import CellRange, Extent, read_workbook
+from app.parsing.parsers.xlsx import read_workbook
+from app.parsing.parsers.xlsx_extent import CellRange, Extent
+from app.parsing.parsers.xlsx_formats import Marks
 from app.parsing.parsers.xml_tree import number
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
@@ -22,12 +23,13 @@ _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _MAX_MERGES = 100_000
 """Of one sheet; those beyond are not filled."""
+_MAX_REPEATS = 1000
+"""Columns of one cell that are known to show percent."""
 _PIECE = 256 * 1024
 
 
 class OdsParser:
     def parse(self, source: Source) -> ParsedDocument:
-        check_not_encrypted(source.path)
         return read_workbook(source, sheet_extent(source.path))
 
 
@@ -42,7 +44,7 @@ def sheet_extent(path: Path) -> Extent:
         parser.close()
     except (*UNREADABLE, KeyError, etree.XMLSyntaxError) as error:
         raise parse_failure("damaged") from error
-    return Extent(extent.cells, extent.all_rows, extent.merged)
+    return Extent(extent.cells, extent.all_rows, extent.merged, extent.percents)
 
 
 class _ExtentReader:
@@ -53,7 +55,9 @@ class _ExtentReader:
         """Of the rectangles that the sheets fill, repeats counted."""
         self.all_rows = 0
         self.merged: dict[str, list[CellRange]] = {}
+        self.percents: dict[str, Marks] = {}
         self._merges: list[CellRange] = []
+        self._percents = Marks()
         self._row = self._rows = self._column = self._columns = self._row_repeat = 0
         self._row_is_filled = False
 
@@ -61,13 +65,19 @@ class _ExtentReader:
         attributes = {str(name): str(value) for name, value in attrib.items()}
         if tag == _TABLE + "table":
             self._row = self._rows = self._columns = 0
-            self._merges = self.merged.setdefault(attributes.get(_TABLE + "name", ""), [])
+            name = attributes.get(_TABLE + "name", "")
+            self._merges = self.merged.setdefault(name, [])
+            self._percents = self.percents.setdefault(name, Marks())
         elif tag == _TABLE + "table-row":
             self._column, self._row_is_filled = 0, False
             self._row_repeat = max(number(attributes.get(_TABLE + "number-rows-repeated", ""), 1), 1)
         elif tag in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
             self._note_merge(attributes)
-            self._column += max(number(attributes.get(_TABLE + "number-columns-repeated", ""), 1), 1)
+            repeats = max(number(attributes.get(_TABLE + "number-columns-repeated", ""), 1), 1)
+            if attributes.get(_OFFICE + "value-type") == "percentage":
+                for column in range(self._column, self._column + min(repeats, _MAX_REPEATS)):
+                    self._percents.add(self._row, column, self._row_repeat)
+            self._column += repeats
             if _OFFICE + "value-type" in attributes:
                 self._row_is_filled = True
                 self._columns = max(self._columns, self._column)

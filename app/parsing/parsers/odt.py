@@ -10,7 +10,7 @@ from app.parsing.source import Source
 class OdtParser:
     def parse(self, source: Source) -> ParsedDocument:
         package = OdfPackage.read(source.path)
-        reader = OdfReader(OdfStyles(package.content, package.styles), source.limits.cells)
+        reader = OdfReader(OdfStyles(package.content, package.styles), source.limits.cells, package.objects)
         reader.read(package.body("text"))
         return ParsedDocument(
             media_type=source.media_type,

@@ -34,7 +34,7 @@ def slide_table(node: etree._Element) -> Table:
     return Table(rows=rows, header_rows=min(1, len(rows) - 1) if named and rows else header_rows(rows))
 
 
-def chart_elements(chart: etree._Element, page: int) -> Iterator[Element]:
+def chart_elements(chart: etree._Element, page: int | None = None) -> Iterator[Element]:
     """A chart's title as caption, and the figures that its series were drawn from as a table."""
     plot = first(chart, "chart", "plotArea")
     title = first(chart, "chart", "title", "tx", "rich")
@@ -79,7 +79,7 @@ def _figure(text: str) -> str:
         return text
 
 
-def diagram_elements(model: etree._Element, page: int) -> Iterator[Element]:
+def diagram_elements(model: etree._Element, page: int | None = None) -> Iterator[Element]:
     """The points of a diagram's data model as list items, nested as the diagram nests them."""
     texts: dict[str, str] = {}
     roots: list[str] = []

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from app.parsing.document import ElementKind
+from app.parsing.parsers.omml import formula_text
 from app.parsing.parsers.xml_tree import attribute, children, first, local_name, number
 
 _BULLETS = frozenset(("buChar", "buAutoNum", "buBlip"))
@@ -46,7 +47,7 @@ def paragraphs(body: etree._Element | None, inherited: Sequence[etree._Element])
 
 
 def paragraph_text(paragraph: etree._Element) -> str:
-    """Runs, fields, formulas (their letters in order) and line breaks."""
+    """Runs, fields, formulas and line breaks."""
     parts: list[str] = []
     stack = list(reversed(list(children(paragraph))))
     while stack:
@@ -54,6 +55,8 @@ def paragraph_text(paragraph: etree._Element) -> str:
         name = local_name(node)
         if name == "t":
             parts.append(node.text or "")
+        elif name == "oMath":
+            parts.append(formula_text(node))
         elif name == "br":
             parts.append("\n")
         elif name not in _PROPERTIES:

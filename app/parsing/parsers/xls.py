@@ -9,7 +9,8 @@ import dataclasses
 from app.core.errors import ParseFailed
 from app.parsing.archives import check_archive
 from app.parsing.document import ParsedDocument
-from app.parsing.parsers.xlsx import Extent, XlsxParser, read_workbook
+from app.parsing.parsers.xlsx import XlsxParser, read_workbook
+from app.parsing.parsers.xlsx_extent import Extent
 from app.parsing.source import Source
 
 

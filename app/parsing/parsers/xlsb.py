@@ -10,7 +10,8 @@ from typing import IO, cast
 
 from app.parsing.archives import UNREADABLE
 from app.parsing.document import ParsedDocument
-from app.parsing.parsers.xlsx import Extent, read_workbook
+from app.parsing.parsers.xlsx import read_workbook
+from app.parsing.parsers.xlsx_extent import Extent
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 

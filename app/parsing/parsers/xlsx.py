@@ -2,9 +2,8 @@
 
 import contextlib
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+import itertools
+from collections.abc import Iterator, Sequence
 
 from python_calamine import (
     CalamineError,
@@ -18,32 +17,19 @@ from python_calamine import (
 from app.parsing import cells
 from app.parsing.cells import CellStore
 from app.parsing.document import Element, ElementKind, ParsedDocument
-from app.parsing.parsers.xlsx_extent import workbook_extent
+from app.parsing.parsers.xlsx_extent import CellRange, Extent, workbook_extent
+from app.parsing.parsers.xlsx_formats import Marks
 from app.parsing.parsers.xlsx_regions import NumberedRow, sheet_elements
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
-CellRange = tuple[tuple[int, int], tuple[int, int]]
-"""First and last cell, each as row and column from 0."""
 _Value = int | float | str | bool | datetime.time | datetime.date | datetime.datetime | datetime.timedelta
 _ROWS_A_STEP = 1000
 
 
-@dataclass(slots=True)
-class Extent:
-    """How large the sheets of a workbook are when they are laid out as rectangles."""
-
-    cells: int = 0
-    rows: int = 0
-    """Of all sheets; 0 where nobody knows."""
-    merged: Mapping[str, Sequence[CellRange]] = field(default_factory=lambda: MappingProxyType({}))
-    """Merged cells by sheet, for formats whose merged cells calamine does not tell."""
-
-
 class XlsxParser:
     def parse(self, source: Source) -> ParsedDocument:
-        laid_out, rows = workbook_extent(source.path)
-        return read_workbook(source, Extent(laid_out, rows))
+        return read_workbook(source, workbook_extent(source.path))
 
 
 def read_workbook(source: Source, extent: Extent) -> ParsedDocument:
@@ -105,11 +91,20 @@ class _Reader:
             if metadata.visible is not SheetVisibleEnum.Visible:
                 self.warnings.append(f"Sheet “{metadata.name}” is hidden; it was read as well.")
             found = list(sheet_elements(self._rows(metadata.name), metadata.name, page, self._store))
+            boxes = self._extent.texts.get(metadata.name, ())
+            found.extend(Element(kind=ElementKind.PARAGRAPH, text=text, page=page) for text in boxes)
             if found:
                 self.elements.append(Element(kind=ElementKind.HEADING, text=metadata.name, level=1, page=page))
                 self.elements.extend(found)
             if not self._extent.rows:
                 self._source.progress(page, len(sheets))
+        if self._extent.has_comments:
+            self.warnings.append("Comments were left out.")
+        if self._extent.lacks_results:
+            self.warnings.append(
+                "Some formulas were never calculated and their cells are empty. Open the file in a spreadsheet program "
+                "and save it there."
+            )
         if self._extent.rows:
             self._source.progress(self._extent.rows, self._extent.rows)
 
@@ -119,10 +114,13 @@ class _Reader:
         if sheet.start is None:
             return
         merges = _Merges(sheet.merged_cell_ranges or self._extent.merged.get(name, ()), sheet.start[1])
-        for number, values in enumerate(_laid_out(sheet), start=1):
+        percents = self._extent.percents.get(name, Marks()).by_row(itertools.count())
+        for number, (values, in_percent) in enumerate(zip(_laid_out(sheet), percents, strict=False), start=1):
             if number % _ROWS_A_STEP == 0 and self._extent.rows:
                 self._source.progress(min(self._rows_done + number, self._extent.rows), self._extent.rows)
             row = [cell_text(value) for value in values]
+            for column in in_percent:
+                _show_percent(values, row, column - sheet.start[1])
             filled = sum(map(bool, row))
             if filled:
                 self._store.count(filled)
@@ -162,6 +160,11 @@ class _Merges:
                 row[column] = row[column] or value
 
 
+def _show_percent(values: Sequence[_Value], row: list[str], column: int) -> None:
+    if 0 <= column < len(row) and isinstance(value := values[column], float | int) and not isinstance(value, bool):
+        row[column] = f"{cell_text(value * 100.0)}%"
+
+
 def cell_text(value: _Value) -> str:
     """A value as a sheet shows it without a number format; floats with Excel's 15 digits."""
     if isinstance(value, str):
@@ -174,4 +177,11 @@ def cell_text(value: _Value) -> str:
         return value.isoformat(" ") if value.time() != datetime.time() else value.date().isoformat()
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    return str(value)
+    return _duration(value) if isinstance(value, datetime.timedelta) else str(value)
+
+
+def _duration(value: datetime.timedelta) -> str:
+    """Hours, minutes and seconds, however many hours."""
+    minutes, seconds = divmod(abs(round(value.total_seconds())), 60)
+    sign = "-" if value < datetime.timedelta() else ""
+    return f"{sign}{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"

@@ -162,7 +162,7 @@ def _rest(rows: _RowStream, previous: int) -> Iterator[list[str]]:
 def _side_by_side(first_row: int, band: list[list[str]], store: CellStore) -> Iterator[_Block]:
     groups = _runs(sorted({column for row in band for column, cell in enumerate(row) if cell}))
     parted = [_trimmed(first_row, band, group[0], group[-1] + 1) for group in groups]
-    if len(parted) > 1 and all(_stands_alone(block, len(band)) for block in parted):
+    if len(parted) > 1 and _are_tables(parted, len(band)):
         for block in parted:
             yield from _again(block, store)
         return
@@ -187,16 +187,32 @@ def _trimmed(first_row: int, band: list[list[str]], left: int, right: int) -> _B
     return _Block(first_row + filled[0], band[filled[0] : filled[-1] + 1], left, right)
 
 
-def _stands_alone(block: _Block, band_rows: int) -> bool:
-    """Whether a group of columns is a table of its own: it has width, and row labels or an extent of its own.
+def _are_tables(blocks: Sequence[_Block], band_rows: int) -> bool:
+    """Whether groups of columns are tables of their own: they have width, and row labels or an extent of their own.
 
-    Columns of figures behind an empty column belong to the labels at their left, as in financial statements.
+    Columns of figures behind an empty column belong to the labels at their left, as in financial statements; also where
+    those are numbers themselves, unless each group has names that it begins with, below or as the first one does.
     """
-    if block.right - block.left < 2:
+    first, *others = blocks
+    if any(block.right - block.left < 2 for block in blocks):
         return False
+    named = [_has_own_names(block, first) for block in others]
+    return (all(named) or _has_own_labels(first, band_rows)) and all(
+        has_names or _has_own_labels(block, band_rows) for has_names, block in zip(named, others, strict=True)
+    )
+
+
+def _has_own_labels(block: _Block, band_rows: int) -> bool:
     labels = [row[block.left] for row in block.rows[1:] if len(row) > block.left and row[block.left]]
     named = sum(not is_figure(label) for label in labels)
     return named * 2 > len(labels) or len(block.rows) < band_rows
+
+
+def _has_own_names(block: _Block, first: _Block) -> bool:
+    """Whether it begins below the first one with a name for every column, or names its first column as that does."""
+    names = block.rows[0][block.left : block.right]
+    is_named = all(name and not is_figure(name) for name in names)
+    return is_named and (block.first_row > first.first_row or names[0] == first.rows[0][first.left])
 
 
 def _joined(blocks: Iterator[_Block]) -> Iterator[_Block]:
