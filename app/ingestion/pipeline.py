@@ -144,7 +144,7 @@ class Ingestion:
             chunks = await repository.replace_chunks(session, subject, drafts, hashes, keep=projection.BATCH)
             if chunks is not None:
                 space = self._parts.embedder.space.name
-                self._batch = Batch(chunks, await repository.vectors(session, space, hashes))
+                self._batch = Batch({subject.key: subject}, chunks, await repository.vectors(session, space, hashes))
         reached("chunked")
 
     async def _embed(self, subject: Subject) -> None:
@@ -197,13 +197,18 @@ class Ingestion:
         self._indexed_facts = repository.facts(subject)
         done = 0
         async for batch in self._batches(subject):
-            await projection.write_vectors(self._parts, self._scope, subject, batch)
-            reached("vectors_written")
-            await projection.write_terms(self._parts, self._scope, subject, batch, self._lease.fencing)
-            reached("terms_written")
+            await projection.side_by_side(self._write_vectors(batch), self._write_terms(batch))
             done += len(batch.chunks)
             self._log.progress(done)
         self._log.enter("verify")
+
+    async def _write_vectors(self, batch: Batch) -> None:
+        await projection.write_vectors(self._parts, self._scope, batch)
+        reached("vectors_written")
+
+    async def _write_terms(self, batch: Batch) -> None:
+        await projection.write_terms(self._parts, self._scope, batch, self._lease.fencing)
+        reached("terms_written")
 
     async def _verify(self, _: Subject) -> None:
         """Both indexes must hold exactly the chunks that Postgres holds."""
@@ -290,9 +295,7 @@ class Ingestion:
         async for batch in self._batches(subject):
             known |= batch.vectors.keys()
             missing |= {
-                chunk.text_hash: projection.text_of(subject, chunk)
-                for chunk in batch.chunks
-                if chunk.text_hash not in batch.vectors
+                chunk.text_hash: batch.text(chunk) for chunk in batch.chunks if chunk.text_hash not in batch.vectors
             }
         return len(known) + len(missing), missing
 

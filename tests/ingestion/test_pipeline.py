@@ -85,6 +85,38 @@ async def test_an_engine_that_fails_leaves_the_document_unfound_until_it_answers
     assert (await bench.verify()).clean
 
 
+async def test_both_indexes_are_written_at_the_same_time(bench: Bench) -> None:
+    upload = await bench.upload(prose("rail"))
+    terms_begun = asyncio.Event()
+
+    async def begin() -> None:
+        terms_begun.set()
+
+    async def wait() -> None:
+        await asyncio.wait_for(terms_begun.wait(), 30)
+
+    worker = bench.interposed("vectors", "upsert", before=wait).interposed("texts", "upsert", before=begin)
+    await worker.run(operation_of(upload))
+    assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
+
+
+@pytest.mark.parametrize(("failing", "slow"), [("vectors", "texts"), ("texts", "vectors")])
+async def test_no_write_goes_on_after_the_other_index_has_failed(bench: Bench, failing: str, slow: str) -> None:
+    """Else it might come after those of the next attempt."""
+    upload = await bench.upload(prose("crake"))
+    ended: list[str] = []
+
+    async def go_on() -> None:
+        await asyncio.sleep(0.5)
+        ended.append(slow)
+
+    worker = bench.interposed(failing, "upsert", before=fails).interposed(slow, "upsert", before=go_on)
+    await worker.run(operation_of(upload))
+    assert ended == [slow]
+    operation = await bench.operation(operation_of(upload))
+    assert (operation.state, operation.error_code) == (OperationState.QUEUED, "engine_unavailable")
+
+
 async def test_an_engine_that_never_answers_ends_in_a_reason(bench: Bench) -> None:
     upload = await bench.upload(prose("stork"))
     for _ in range(3):
