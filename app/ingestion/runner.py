@@ -21,7 +21,6 @@ from app.core.errors import (
     Unavailable,
 )
 from app.core.ledger import WORKER_LOST, Lease
-from app.core.turns import next_turn
 from app.ingestion import repository
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.projection import tidy_after_late_reindexing, tidy_after_late_write
@@ -69,16 +68,13 @@ class OperationRunner:
             await self._carry_out(lease)
 
     async def _take_turn(self, tenant_id: UUID, operation_id: UUID) -> Lease | None:
-        """None where nothing is left to do. What another worker took in between is asked for again.
+        """None where nothing is left to do.
 
         What is named comes last, as it may have lost its worker: taken before what is older, it would let an operation
         whose own message was lost wait until there are no others.
         """
         ledger = self._parts.ledger
-        while turn := await next_turn(self._parts.database):
-            if lease := await ledger.claim(turn.tenant_id, turn.operation_id, self._holder):
-                return lease
-        return await ledger.claim(tenant_id, operation_id, self._holder)
+        return await ledger.claim_turn(self._holder) or await ledger.claim(tenant_id, operation_id, self._holder)
 
     async def _carry_out(self, lease: Lease) -> None:
         try:
