@@ -75,6 +75,9 @@ class Ingestion:
 
     async def run(self) -> None:
         """Raises `BigGraphError`; what was finished stays for the next attempt."""
+        await self._log.recorded(self._run())
+
+    async def _run(self) -> None:
         stages: dict[str, Callable[[Subject], Awaitable[None]]] = {
             "parse": self._parse,
             "chunk": self._chunk,
@@ -83,16 +86,15 @@ class Ingestion:
             "verify": self._verify,
         }
         first = _first_stage(self._lease.stage)
-        async with self._log.recording():
-            async with self._log.moving(first) as session:
-                subject = await self._locked(session)
-                subject.set_status(DocumentStatus.PROCESSING)
-                operation = await self._parts.ledger.hold(session, self._lease)
-                self._embedded = operation.counts.get("embedded", 0)
-            reached("claimed")
-            for stage in STAGES[STAGES.index(first) : -1]:
-                await stages[stage](subject)
-            await self._activate()
+        async with self._log.moving(first) as session:
+            subject = await self._locked(session)
+            subject.set_status(DocumentStatus.PROCESSING)
+            operation = await self._parts.ledger.hold(session, self._lease)
+            self._embedded = operation.counts.get("embedded", 0)
+        reached("claimed")
+        for stage in STAGES[STAGES.index(first) : -1]:
+            await stages[stage](subject)
+        await self._activate()
 
     # --- stages: each finds what the one before has left in memory, Postgres or the blob store ------------------
 

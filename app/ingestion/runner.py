@@ -1,4 +1,4 @@
-"""Carries out operations: claims a lease, keeps it alive, runs what the operation asks for, records how it ended."""
+"""Carries out operations: claims a lease, runs what the operation asks for, records how it ended."""
 
 import asyncio
 import contextlib
@@ -33,8 +33,6 @@ log = structlog.get_logger()
 
 Handler = Callable[[Parts, Lease], Coroutine[Any, Any, None]]
 POSTPONED_FOR = timedelta(seconds=1)
-HEED_SECONDS = 2.0
-"""How often a worker looks whether somebody has cancelled: more often than its lease needs."""
 
 
 async def _ingest(parts: Parts, lease: Lease) -> None:
@@ -78,7 +76,7 @@ class OperationRunner:
 
     async def _carry_out(self, lease: Lease) -> None:
         try:
-            await self._with_heartbeat(lease)
+            await HANDLERS[lease.kind](self._parts, lease)
         except asyncio.CancelledError:  # this process stops: another one goes on at once
             with contextlib.suppress(BigGraphError):
                 await self._parts.ledger.release(lease)
@@ -103,28 +101,6 @@ class OperationRunner:
             await self._failed(lease, BigGraphError("Something broke on our side; the log names it."), may_retry=True)
         else:
             log.info("operation_succeeded")
-
-    async def _with_heartbeat(self, lease: Lease) -> None:
-        work = asyncio.create_task(HANDLERS[lease.kind](self._parts, lease))
-        heart = asyncio.create_task(self._beat(lease))
-        try:
-            await asyncio.wait((work, heart), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                heart.result()  # raises why the lease is no longer ours
-        finally:
-            for task in (work, heart):
-                if not task.done():
-                    task.cancel()
-                    with contextlib.suppress(asyncio.CancelledError, BigGraphError):
-                        await task
-        work.result()
-
-    async def _beat(self, lease: Lease) -> None:
-        """Never returns; raises `LeaseLost` or `Cancelled`. While Postgres is away the lease may run out."""
-        while True:
-            await asyncio.sleep(min(self._parts.ledger.heartbeat_seconds, HEED_SECONDS))
-            with contextlib.suppress(Unavailable):
-                await self._parts.ledger.heartbeat(lease)
 
     async def _failed(self, lease: Lease, error: BigGraphError, *, may_retry: bool) -> None:
         code, told = error.error_code, error.public_detail

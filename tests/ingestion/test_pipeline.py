@@ -7,11 +7,12 @@ from uuid import UUID
 
 import pytest
 
+from app.core import stages
 from app.core.errors import EngineUnavailable, LeaseLost
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
 from app.documents.service import Upload
-from app.ingestion import passwords, pipeline, runner, service
+from app.ingestion import passwords, pipeline, service
 from app.ingestion.pipeline import STAGES, Ingestion
 from app.ingestion.repository import Subject
 from app.models import DocumentStatus, Generation, GenerationState, OperationState
@@ -398,7 +399,7 @@ async def test_cancelled_meanwhile_it_is_not_activated(bench: Bench, step: tuple
 async def test_a_cancellation_ends_what_would_take_for_ever(
     bench: Bench, engine: str, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "HEED_SECONDS", 0.1)
+    monkeypatch.setattr(stages, "RECORD_SECONDS", 0.1)
     upload = await bench.upload(prose("turnstone"))
 
     async def cancel_and_hang() -> None:
