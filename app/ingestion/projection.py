@@ -30,6 +30,11 @@ class Batch:
     def only(self, ids: Collection[UUID]) -> "Batch":
         return Batch(self.subjects, [chunk for chunk in self.chunks if chunk.id in ids], self.vectors)
 
+    def unembedded(self) -> "Batch":
+        """What has no vector yet, fewest tokens first."""
+        chunks = [chunk for chunk in self.chunks if chunk.text_hash not in self.vectors]
+        return Batch(self.subjects, sorted(chunks, key=lambda chunk: chunk.token_count), {})
+
     def source(self, chunk: Chunk) -> ChunkSource:
         return self._subject(chunk).source(chunk.id)
 

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy import ColumnElement, Row, Select, delete, exists, func, or_, select, tuple_, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, Row, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 
 from app.chunking.chunk import DraftChunk
 from app.core.database import ReadSession, WriteSession
@@ -174,31 +174,67 @@ async def chunks_with_vectors(
     session: ReadSession, document_id: UUID, generation: int, space: str, after: int, limit: int
 ) -> list[ChunkWithVector]:
     """Chunks that are searched, in their order, each with its cached vector where there is one."""
-    of_generation = (Chunk.document_id == document_id) & (Chunk.generation == generation) & (Chunk.level == 0)
-    query = _with_vectors(space).where(of_generation, Chunk.ordinal > after)
+    query = select(Chunk, Embedding.vector).outerjoin(Embedding, _is_vector_in(space))
+    query = query.where(_is_searched(document_id, generation), Chunk.ordinal > after)
     return _chunks_with_vectors(await session.execute(query.order_by(Chunk.ordinal).limit(limit)))
 
 
 async def given_chunks_with_vectors(session: ReadSession, ids: Collection[UUID], space: str) -> list[ChunkWithVector]:
     """Those of the chunks that there are, in no order, each with its cached vector where there is one."""
-    return _chunks_with_vectors(await session.execute(_with_vectors(space).where(Chunk.id.in_(ids))))
-
-
-def _with_vectors(space: str) -> Select[Chunk, bytes]:
-    cached = (
-        (Embedding.tenant_id == Chunk.tenant_id) & (Embedding.text_hash == Chunk.text_hash) & (Embedding.space == space)
-    )
-    return select(Chunk, Embedding.vector).outerjoin(Embedding, cached)
+    query = select(Chunk, Embedding.vector).outerjoin(Embedding, _is_vector_in(space))
+    return _chunks_with_vectors(await session.execute(query.where(Chunk.id.in_(ids))))
 
 
 def _chunks_with_vectors(rows: Iterable[Row[Chunk, bytes]]) -> list[ChunkWithVector]:
     return [(chunk, None if vector is None else np.frombuffer(vector, dtype="<f4")) for chunk, vector in rows]
 
 
+async def count_texts(session: ReadSession, document_id: UUID, generation: int, space: str) -> tuple[int, int]:
+    """How many different texts the chunks that are searched have, and how many of these have a cached vector."""
+    query = (
+        select(func.count(Chunk.text_hash.distinct()), func.count(Embedding.text_hash.distinct()))
+        .select_from(Chunk)
+        .outerjoin(Embedding, _is_vector_in(space))
+        .where(_is_searched(document_id, generation))
+    )
+    texts, embedded = (await session.execute(query)).one()
+    return texts, embedded
+
+
+async def unembedded_chunks(
+    session: ReadSession, document_id: UUID, generation: int, space: str, after: tuple[int, bytes], limit: int
+) -> list[Chunk]:
+    """Chunks that are searched and have no cached vector, one of each text, in the order of tokens and hash."""
+    order = Chunk.token_count, Chunk.text_hash
+    return list(
+        await session.scalars(
+            select(Chunk)
+            .ext(distinct_on(*order))
+            .where(
+                _is_searched(document_id, generation),
+                ~exists().where(_is_vector_in(space)),
+                tuple_(*order) > tuple_(*after),
+            )
+            .order_by(*order)
+            .limit(limit)
+        )
+    )
+
+
+def _is_searched(document_id: UUID, generation: int) -> ColumnElement[bool]:
+    return (Chunk.document_id == document_id) & (Chunk.generation == generation) & (Chunk.level == 0)
+
+
+def _is_vector_in(space: str) -> ColumnElement[bool]:
+    """Of an embedding: it is that of the chunk."""
+    return (
+        (Embedding.tenant_id == Chunk.tenant_id) & (Embedding.text_hash == Chunk.text_hash) & (Embedding.space == space)
+    )
+
+
 async def chunk_ids(session: ReadSession, document_id: UUID, generation: int) -> set[UUID]:
     """Of the chunks that are searched: those that both indexes hold."""
-    searched = (Chunk.document_id == document_id) & (Chunk.generation == generation) & (Chunk.level == 0)
-    return set(await session.scalars(select(Chunk.id).where(searched)))
+    return set(await session.scalars(select(Chunk.id).where(_is_searched(document_id, generation))))
 
 
 async def with_edits(session: ReadSession, keys: Collection[DocumentGeneration]) -> set[DocumentGeneration]:
