@@ -108,15 +108,16 @@ class Ingestion:
             await asyncio.to_thread(cells.mkdir)
             await self._parts.blobs.fetch(self._scope, subject.generation.blob_key, original)
             reached("fetched")
-            parsed = await parse_file(
-                original,
-                file_name=subject.generation.file_name,
-                limits=limits,
-                password=passwords.of_generation(self._parts, subject.generation),
-                settings=ParsingSettings.model_validate(subject.generation.settings.get("parsing", {})),
-                progress=self._log.progress,
-                cells=cells,
-            )
+            async with self._parts.parsers.slot(self._lease.tenant_id):
+                parsed = await parse_file(
+                    original,
+                    file_name=subject.generation.file_name,
+                    limits=limits,
+                    password=passwords.of_generation(self._parts, subject.generation),
+                    settings=ParsingSettings.model_validate(subject.generation.settings.get("parsing", {})),
+                    progress=self._log.progress,
+                    cells=cells,
+                )
             if not parsed.text.strip():
                 raise parse_failure("no_text")
             await asyncio.to_thread(result.write_text, parsed.model_dump_json(), "utf-8")

@@ -3,7 +3,10 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -14,11 +17,14 @@ from app.core.database import WriteSession
 from app.core.errors import EngineUnavailable, LeaseLost, Postponed
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
+from app.core.slots import TenantSlots
 from app.documents.service import Upload
 from app.ingestion import checkpoints, passwords, pipeline, repository, service
 from app.ingestion.pipeline import STAGES, Ingestion
 from app.ingestion.repository import Subject
 from app.models import Chunk, DocumentStatus, Generation, GenerationState, OperationState
+from app.parsing.document import ParsedDocument
+from app.parsing.sandbox import parse_file
 from app.ports.indexes import ChunkSource
 from app.ports.text_index import TermDocument
 from app.ports.vector_index import Vectors
@@ -50,6 +56,29 @@ async def test_stages_are_recorded_with_their_counts(bench: Bench) -> None:
     assert (document.status, document.active_generation, document.chunk_count) == (DocumentStatus.READY, 1, 5)
     assert (await bench.held(document.id)).agreed
     assert (await bench.verify()).clean
+
+
+async def test_no_more_files_are_parsed_at_once_than_there_are_parsers(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = replace(bench, parts=replace(bench.parts, parsers=TenantSlots(1)))
+    uploads = [await bench.upload(prose(bird, 1)) for bird in ("wren", "robin", "dunnock")]
+    now, most = 0, 0
+
+    async def counted(path: Path, **named: Any) -> ParsedDocument:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        try:
+            await asyncio.sleep(0.1)  # time for another one
+            return await parse_file(path, **named)
+        finally:
+            now -= 1
+
+    monkeypatch.setattr(pipeline, "parse_file", counted)
+    await asyncio.gather(*(worker.run(operation_of(upload)) for upload in uploads))
+    assert most == 1
+    assert {document.status for document in await bench.documents()} == {DocumentStatus.READY}
 
 
 async def test_a_retry_embeds_only_what_is_not_embedded_yet(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
