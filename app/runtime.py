@@ -28,6 +28,7 @@ from app.core.ledger import Ledger
 from app.core.outbox import Outbox
 from app.core.schema import migrate, verify_schema
 from app.core.settings import Settings
+from app.core.slots import TenantSlots
 from app.parsing.sandbox import start_sandbox, stop_sandbox
 from app.ports.blob_store import BlobStore
 from app.ports.chat_models import ChatModels
@@ -43,6 +44,9 @@ log = structlog.get_logger()
 PRIVATE_FOLDERS = ("blobs", "models", "scratch", "terms", "valkey", "vectors")
 """What tenants store lies here: no other user of the machine may look. Postgres sees to its own folder; where it runs
 as another user than root, the data folder itself must let that user pass."""
+
+LEAST_PARSERS = 2
+"""At once, where there are fewer cores: a scan that is read for minutes does not hold up all other files."""
 
 
 class _Opened(Protocol):
@@ -88,6 +92,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             broker=broker,
             outbox=outbox,
             ledger=ledger,
+            parsers=TenantSlots(max(LEAST_PARSERS, os.cpu_count() or 1)),
             blobs=blobs,
             vectors=vectors,
             texts=texts,

@@ -3,6 +3,7 @@
 The broker only wakes workers. Whether an operation runs, who runs it and whether its results count is decided here:
 
 - `claim` gives a lease to one worker: to a queued operation that is due, or to a running one whose lease expired.
+  `claim_turn` does so for the operation whose turn it is (`app.core.turns`).
 - `Lease.fencing` grows with every claim. Everything a worker commits goes through `hold`, which locks the row and
   refuses a number that is no longer the highest, so a worker that was thought dead can't write after its successor.
 - A worker renews its lease by `heartbeat`, and learns there that a person has cancelled.
@@ -24,6 +25,7 @@ from app.core.errors import Cancelled, Conflict, LeaseLost, NotFound
 from app.core.ids import new_id
 from app.core.outbox import Outbox
 from app.core.scope import PrincipalKind, Role, TenantScope
+from app.core.turns import next_turn
 from app.models.operation import FENCING, Operation, OperationKind, OperationStage, OperationState
 
 log = structlog.get_logger()
@@ -166,36 +168,45 @@ class Ledger:
 
     # --- by whoever works ---------------------------------------------------------------------------------------
 
+    async def claim_turn(self, holder: str) -> Lease | None:
+        """A lease for the operation whose turn it is, or None where nothing waits."""
+        async with self._database.system() as session:
+            turn = await next_turn(session)
+            return None if turn is None else await self._claim(session, *turn, holder)
+
     async def claim(self, tenant_id: UUID, operation_id: UUID, holder: str) -> Lease | None:
         """A lease for the operation, or None where somebody holds it, it is finished, or it is not due yet."""
         async with self._database.system() as session:
-            operation = await session.scalar(
-                select(Operation)
-                .where(Operation.id == operation_id, Operation.tenant_id == tenant_id, _due())
-                .with_for_update(skip_locked=True)
-            )
-            if operation is None:
-                return None
-            if operation.state is OperationState.RUNNING:
-                await _record_loss(session, operation)
-            operation.fencing = await session.scalar(select(FENCING.next_value())) or 0
-            operation.state = OperationState.RUNNING
-            operation.attempts += 1
-            operation.lease_holder = holder
-            operation.due_at = func.now() + self._lease
-            operation.started_at = func.coalesce(Operation.started_at, func.now())
-            return Lease(
-                tenant_id=tenant_id,
-                operation_id=operation.id,
-                kind=operation.kind,
-                knowledge_base_id=operation.knowledge_base_id,
-                document_id=operation.document_id,
-                generation=operation.generation,
-                stage=operation.stage,
-                attempt=operation.attempts,
-                max_attempts=operation.max_attempts,
-                fencing=operation.fencing,
-            )
+            return await self._claim(session, tenant_id, operation_id, holder)
+
+    async def _claim(self, session: WriteSession, tenant_id: UUID, operation_id: UUID, holder: str) -> Lease | None:
+        operation = await session.scalar(
+            select(Operation)
+            .where(Operation.id == operation_id, Operation.tenant_id == tenant_id, _due())
+            .with_for_update(skip_locked=True)
+        )
+        if operation is None:
+            return None
+        if operation.state is OperationState.RUNNING:
+            await _record_loss(session, operation)
+        operation.fencing = await session.scalar(select(FENCING.next_value())) or 0
+        operation.state = OperationState.RUNNING
+        operation.attempts += 1
+        operation.lease_holder = holder
+        operation.due_at = func.now() + self._lease
+        operation.started_at = func.coalesce(Operation.started_at, func.now())
+        return Lease(
+            tenant_id=tenant_id,
+            operation_id=operation.id,
+            kind=operation.kind,
+            knowledge_base_id=operation.knowledge_base_id,
+            document_id=operation.document_id,
+            generation=operation.generation,
+            stage=operation.stage,
+            attempt=operation.attempts,
+            max_attempts=operation.max_attempts,
+            fencing=operation.fencing,
+        )
 
     async def heartbeat(self, lease: Lease) -> None:
         """Renews the lease. Raises `LeaseLost` or `Cancelled`."""

@@ -15,6 +15,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 EXAMPLE_SECRET = "change-me-this-is-only-an-example-secret"  # noqa: S105 - refused outside the embedded demo
 MIN_SECRET_BYTES = 32  # RFC 7518, 3.2: an HMAC-SHA256 key has at least the size of the hash
 
+COROUTINES = 5
+"""Operations at once where they share a process: small documents wait for commits more than for the processor."""
+PROCESSES = 2
+"""Where each has a process, with engines and a model of its own."""
+
 
 class LogFormat(StrEnum):
     CONSOLE = "console"
@@ -127,7 +132,13 @@ class Settings(BaseSettings):
     retrieval_timeout_seconds: float = Field(5.0, gt=0, validation_alias=_env("BIGGRAPH_RETRIEVAL_TIMEOUT_SECONDS"))
 
     # --- background work
-    worker_concurrency: int = Field(2, ge=1, le=64, validation_alias=_env("BIGGRAPH_WORKER_CONCURRENCY"))
+    worker_concurrency: int = Field(
+        0,
+        ge=0,
+        le=64,
+        validation_alias=_env("BIGGRAPH_WORKER_CONCURRENCY"),
+        description="Operations at once. 0: 5 within the application, 2 in a separate worker, a process each.",
+    )
     lease_seconds: float = Field(30.0, gt=0, validation_alias=_env("BIGGRAPH_LEASE_SECONDS"))
     drain_seconds: float = Field(
         10.0,
@@ -152,6 +163,8 @@ class Settings(BaseSettings):
             raise ValueError("LLM_URL needs LLM_MODELS beside it: the names of the models, parted by commas.")
         if self.database_url.get_secret_value() and not self.redis_url.get_secret_value():
             raise ValueError("DATABASE_URL without REDIS_URL: API and workers on a server need a broker they share.")
+        if not self.worker_concurrency:
+            self.worker_concurrency = COROUTINES if self.worker_in_process else PROCESSES
         self._refuse_weak_secret()
         return self
 

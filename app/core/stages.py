@@ -2,28 +2,30 @@
 
 A small document passes all its stages in a fraction of a second; a transaction at each turn would cost more than the
 work. So a stage's record is written by the transaction that holds the stage's result, and, for whoever watches a long
-one, by a recorder once a second.
+one, by a recorder once a second. The same recorder renews the lease and learns whether the work is still wanted.
 """
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import func
 from sqlalchemy.dialects.postgresql import Insert, insert
 
 from app.core.database import Database, WriteSession
-from app.core.errors import BigGraphError
+from app.core.errors import BigGraphError, Unavailable
 from app.core.ids import new_id
 from app.core.ledger import Lease, Ledger
 from app.models.operation import OperationStage
 
 RECORD_SECONDS = 1.0
+"""How often a worker records what is new and looks whether somebody has cancelled: more often than its lease needs."""
 
 
 @dataclass(slots=True)
@@ -89,33 +91,48 @@ class StageLog:
                 raise
             self._written()
 
-    @asynccontextmanager
-    async def recording(self) -> AsyncIterator[None]:
-        """While the block runs, what is new is recorded once a second; and at last, where it fails."""
-        recorder = asyncio.create_task(self._record())
+    async def recorded(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does the work. Once a second, and where it fails, what is new is recorded; as often the lease is renewed.
+
+        Raises what the work raises; interrupts it, and raises `LeaseLost` or `Cancelled`, where a record meets that.
+        """
         try:
-            yield
+            await self._beside_recorder(work)
         except Exception:
-            await self._flush()  # a retry begins at the stage that failed
+            with suppress(BigGraphError):
+                await self._flush()  # a retry begins at the stage that failed
             raise
+
+    async def _beside_recorder(self, work: Coroutine[Any, Any, None]) -> None:
+        working, recorder = asyncio.create_task(work), asyncio.create_task(self._record())
+        try:
+            await asyncio.wait((working, recorder), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                recorder.result()  # raises why the lease is no longer ours
         finally:
-            recorder.cancel()
-            with suppress(asyncio.CancelledError):
-                await recorder
+            for task in (working, recorder):
+                if not task.done():
+                    task.cancel()
+                    with suppress(asyncio.CancelledError, BigGraphError):
+                        await task
+        working.result()
 
     async def _record(self) -> None:
+        """Never returns; raises `LeaseLost` or `Cancelled`. While Postgres is away the lease may run out."""
         while True:
-            await asyncio.sleep(RECORD_SECONDS)
-            await self._flush()
+            await asyncio.sleep(min(RECORD_SECONDS, self._ledger.heartbeat_seconds))
+            with suppress(Unavailable):
+                await self._flush(renew=True)
 
-    async def _flush(self) -> None:
-        """A lost lease, or a database that is away, is found by the next step of the work itself."""
-        with suppress(BigGraphError):
-            async with self._moving:
-                if self._changed:
-                    async with self._database.write(self._lease.scope) as session:
-                        await self._write(session)
-                    self._written()
+    async def _flush(self, *, renew: bool = False) -> None:
+        """Writes what is new; where nothing is, `renew` renews the lease all the same."""
+        async with self._moving:  # else the lease could look lost while the last transaction commits
+            if self._changed:
+                async with self._database.write(self._lease.scope) as session:
+                    await self._write(session)
+                self._written()
+            elif renew:
+                await self._ledger.heartbeat(self._lease)
 
     async def _write(self, session: WriteSession) -> None:
         runs = [*self._unwritten, *([self._current] if self._current is not None else [])]

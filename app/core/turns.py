@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from app.core.database import Database
+from app.core.database import Database, WriteSession
 
 # A long queue is not read: this goes from tenant to tenant through the index.
 _TENANTS = """
@@ -84,14 +84,13 @@ class Turn(NamedTuple):
     operation_id: UUID
 
 
-async def next_turn(database: Database) -> Turn | None:
-    """The first due operation of the tenant who has least running. None: nothing waits.
+async def next_turn(session: WriteSession) -> Turn | None:
+    """The first due operation of the tenant who has least running, locked for the transaction. None: nothing waits.
 
     Lots decide between equals: whoever's message came first would be whoever has sent the most, and where there is one
-    worker, all are equals whenever it is free.
+    worker, all are equals whenever it is free. The session is one of the system role.
     """
-    async with database.system() as session:
-        row = (await session.execute(_NEXT)).one_or_none()
+    row = (await session.execute(_NEXT)).one_or_none()
     return None if row is None else Turn(row.tenant_id, row.id)
 
 

@@ -8,8 +8,8 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -47,6 +47,8 @@ SPANS = {
 """The stages, each with the percent of the whole at which it begins and ends: rough shares of a text PDF's time."""
 STAGES = tuple(SPANS)
 EMBED_BATCH = 32
+UNEMBEDDED_PAGE = 1024
+"""Chunks that wait for their vector and are read at once: finding them takes longer than reading them."""
 TURN_SECONDS = 10.0
 """After so long a document gives way, between two batches, to what comes before it and finds no worker: embedding one
 may take an hour. Finding out what is left to embed does not count, or a very large one would hardly move on."""
@@ -75,6 +77,9 @@ class Ingestion:
 
     async def run(self) -> None:
         """Raises `BigGraphError`; what was finished stays for the next attempt."""
+        await self._log.recorded(self._run())
+
+    async def _run(self) -> None:
         stages: dict[str, Callable[[Subject], Awaitable[None]]] = {
             "parse": self._parse,
             "chunk": self._chunk,
@@ -83,16 +88,15 @@ class Ingestion:
             "verify": self._verify,
         }
         first = _first_stage(self._lease.stage)
-        async with self._log.recording():
-            async with self._log.moving(first) as session:
-                subject = await self._locked(session)
-                subject.set_status(DocumentStatus.PROCESSING)
-                operation = await self._parts.ledger.hold(session, self._lease)
-                self._embedded = operation.counts.get("embedded", 0)
-            reached("claimed")
-            for stage in STAGES[STAGES.index(first) : -1]:
-                await stages[stage](subject)
-            await self._activate()
+        async with self._log.moving(first) as session:
+            subject = await self._locked(session)
+            subject.set_status(DocumentStatus.PROCESSING)
+            operation = await self._parts.ledger.hold(session, self._lease)
+            self._embedded = operation.counts.get("embedded", 0)
+        reached("claimed")
+        for stage in STAGES[STAGES.index(first) : -1]:
+            await stages[stage](subject)
+        await self._activate()
 
     # --- stages: each finds what the one before has left in memory, Postgres or the blob store ------------------
 
@@ -104,15 +108,16 @@ class Ingestion:
             await asyncio.to_thread(cells.mkdir)
             await self._parts.blobs.fetch(self._scope, subject.generation.blob_key, original)
             reached("fetched")
-            parsed = await parse_file(
-                original,
-                file_name=subject.generation.file_name,
-                limits=limits,
-                password=passwords.of_generation(self._parts, subject.generation),
-                settings=ParsingSettings.model_validate(subject.generation.settings.get("parsing", {})),
-                progress=self._log.progress,
-                cells=cells,
-            )
+            async with self._parts.parsers.slot(self._lease.tenant_id):
+                parsed = await parse_file(
+                    original,
+                    file_name=subject.generation.file_name,
+                    limits=limits,
+                    password=passwords.of_generation(self._parts, subject.generation),
+                    settings=ParsingSettings.model_validate(subject.generation.settings.get("parsing", {})),
+                    progress=self._log.progress,
+                    cells=cells,
+                )
             if not parsed.text.strip():
                 raise parse_failure("no_text")
             await asyncio.to_thread(result.write_text, parsed.to_json(), "utf-8")
@@ -144,7 +149,7 @@ class Ingestion:
             chunks = await repository.replace_chunks(session, subject, drafts, hashes, keep=projection.BATCH)
             if chunks is not None:
                 space = self._parts.embedder.space.name
-                self._batch = Batch(chunks, await repository.vectors(session, space, hashes))
+                self._batch = Batch({subject.key: subject}, chunks, await repository.vectors(session, space, hashes))
         reached("chunked")
 
     async def _embed(self, subject: Subject) -> None:
@@ -153,28 +158,49 @@ class Ingestion:
         Raises `Postponed` where another tenant waits too long.
         """
         space = self._parts.embedder.space.name
-        total, missing = await self._missing_vectors(subject)
-        done = total - len(missing)
-        self._counts |= {"embedded": self._embedded + len(missing), "reused": max(0, done - self._embedded)}
+        total, done = await self._count_texts(subject)
+        self._counts |= {"embedded": self._embedded + total - done, "reused": max(0, done - self._embedded)}
         self._log.progress(done, total)
-        items = sorted(missing.items(), key=lambda item: len(item[1]))  # of similar length: less padding
-        batches = [items[first : first + EMBED_BATCH] for first in range(0, len(items), EMBED_BATCH)]
         begun = time.monotonic()
-        for batch in batches[:-1]:
-            vectors = await self._vectors_of(batch)
-            self._embedded += len(batch)
-            async with self._parts.database.write(self._scope) as session:
-                await self._parts.ledger.hold(session, self._lease)
-                await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
-            done += len(batch)
-            self._log.progress(done, total)
-            reached("embedding")
-            await self._give_way(begun)
-        vectors = await self._vectors_of(batches[-1]) if batches else {}
+        last: dict[bytes, Vectors] = {}
+        async with aclosing(self._made_vectors(subject)) as made:
+            async for vectors, is_last in made:
+                if is_last:
+                    last = vectors
+                    break
+                async with self._parts.database.write(self._scope) as session:
+                    await self._parts.ledger.hold(session, self._lease)
+                    await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
+                self._embedded += len(vectors)
+                done += len(vectors)
+                self._log.progress(done, total)
+                reached("embedding")
+                await self._give_way(begun)
         self._log.progress(total, total)
         async with self._leaving("index") as session:
-            await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
+            await repository.add_vectors(session, self._lease.tenant_id, space, last)
         reached("embedded")
+
+    async def _made_vectors(self, subject: Subject) -> AsyncGenerator[tuple[dict[bytes, Vectors], bool], None]:
+        """Vectors of a batch of texts that have none yet, by hash, and whether it is the last.
+
+        While the caller writes one batch the next one is embedded, and no other.
+        """
+        batches = self._unembedded(subject)
+        embedding = self._embedding(await anext(batches, None))
+        try:
+            while embedding is not None:
+                following = await anext(batches, None)
+                vectors = await embedding
+                embedding = self._embedding(following)
+                yield vectors, embedding is None
+        finally:
+            if embedding is not None:
+                embedding.cancel()
+                await asyncio.gather(embedding, return_exceptions=True)
+
+    def _embedding(self, batch: Sequence[tuple[bytes, str]] | None) -> asyncio.Task[dict[bytes, Vectors]] | None:
+        return None if batch is None else asyncio.create_task(self._vectors_of(batch))
 
     async def _give_way(self, begun: float) -> None:
         """Raises `Postponed` where the attempt has had its turn and something waits that comes before it."""
@@ -197,13 +223,18 @@ class Ingestion:
         self._indexed_facts = repository.facts(subject)
         done = 0
         async for batch in self._batches(subject):
-            await projection.write_vectors(self._parts, self._scope, subject, batch)
-            reached("vectors_written")
-            await projection.write_terms(self._parts, self._scope, subject, batch, self._lease.fencing)
-            reached("terms_written")
+            await projection.side_by_side(self._write_vectors(batch), self._write_terms(batch))
             done += len(batch.chunks)
             self._log.progress(done)
         self._log.enter("verify")
+
+    async def _write_vectors(self, batch: Batch) -> None:
+        await projection.write_vectors(self._parts, self._scope, batch)
+        reached("vectors_written")
+
+    async def _write_terms(self, batch: Batch) -> None:
+        await projection.write_terms(self._parts, self._scope, batch, self._lease.fencing)
+        reached("terms_written")
 
     async def _verify(self, _: Subject) -> None:
         """Both indexes must hold exactly the chunks that Postgres holds."""
@@ -283,18 +314,33 @@ class Ingestion:
         async for batch in projection.batches(self._parts, self._scope, subject):
             yield batch
 
-    async def _missing_vectors(self, subject: Subject) -> tuple[int, dict[bytes, str]]:
-        """How many different texts there are, and those without a vector yet, by hash."""
-        known: set[bytes] = set()
-        missing: dict[bytes, str] = {}
-        async for batch in self._batches(subject):
-            known |= batch.vectors.keys()
-            missing |= {
-                chunk.text_hash: projection.text_of(subject, chunk)
-                for chunk in batch.chunks
-                if chunk.text_hash not in batch.vectors
-            }
-        return len(known) + len(missing), missing
+    async def _count_texts(self, subject: Subject) -> tuple[int, int]:
+        """How many different texts there are, and how many of them have a vector already."""
+        if self._batch is not None:
+            hashes = {chunk.text_hash for chunk in self._batch.chunks}
+            return len(hashes), len(hashes & self._batch.vectors.keys())
+        async with self._parts.database.read(self._scope) as session:
+            return await repository.count_texts(session, *subject.key, self._parts.embedder.space.name)
+
+    async def _unembedded(self, subject: Subject) -> AsyncIterator[list[tuple[bytes, str]]]:
+        """Texts without a vector, with their hashes, in batches: of similar length together, for less padding."""
+        async for page in self._unembedded_pages(subject):
+            texts = list({chunk.text_hash: page.text(chunk) for chunk in page.chunks}.items())
+            for first in range(0, len(texts), EMBED_BATCH):
+                yield texts[first : first + EMBED_BATCH]
+
+    async def _unembedded_pages(self, subject: Subject) -> AsyncIterator[Batch]:
+        if self._batch is not None:
+            yield self._batch.unembedded()
+            return
+        space, after = self._parts.embedder.space.name, (-1, b"")
+        while True:
+            async with self._parts.database.read(self._scope) as session:
+                chunks = await repository.unembedded_chunks(session, *subject.key, space, after, UNEMBEDDED_PAGE)
+            if not chunks:
+                return
+            yield Batch({subject.key: subject}, chunks, {})
+            after = chunks[-1].token_count, chunks[-1].text_hash
 
     async def _ids_in_postgres(self) -> set[UUID]:
         if self._batch is not None:

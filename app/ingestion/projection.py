@@ -1,15 +1,16 @@
 """Chunks as the two indexes hold them, made from what Postgres holds. Ingestion and repair write the same."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from app.chunking.chunk import embedded_text
 from app.core.scope import TenantScope
 from app.ingestion import repository
-from app.ingestion.repository import Subject
+from app.ingestion.repository import DocumentGeneration, Subject
 from app.models import Chunk, OperationKind
+from app.ports.indexes import ChunkSource
 from app.ports.parts import Parts
 from app.ports.text_index import TermDocument, TextIndex
 from app.ports.vector_index import VectorIndex, VectorPoint, Vectors
@@ -20,24 +21,40 @@ BATCH = 256
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Chunks in their order, and what vectors there are of their texts, by hash."""
+    """Chunks of one or several generations, these generations, and what vectors there are of the texts, by hash."""
 
+    subjects: Mapping[DocumentGeneration, Subject]
     chunks: list[Chunk]
     vectors: dict[bytes, Vectors]
 
-    def only(self, ids: set[UUID]) -> "Batch":
-        return Batch([chunk for chunk in self.chunks if chunk.id in ids], self.vectors)
+    def only(self, ids: Collection[UUID]) -> "Batch":
+        return Batch(self.subjects, [chunk for chunk in self.chunks if chunk.id in ids], self.vectors)
+
+    def unembedded(self) -> "Batch":
+        """What has no vector yet, fewest tokens first."""
+        chunks = [chunk for chunk in self.chunks if chunk.text_hash not in self.vectors]
+        return Batch(self.subjects, sorted(chunks, key=lambda chunk: chunk.token_count), {})
+
+    def source(self, chunk: Chunk) -> ChunkSource:
+        return self._subject(chunk).source(chunk.id)
+
+    def text(self, chunk: Chunk) -> str:
+        """What is embedded and tokenized of a chunk. Its hash is `chunk.text_hash`."""
+        return embedded_text(self._subject(chunk).generation.title, chunk.heading_path, chunk.text)
+
+    def _subject(self, chunk: Chunk) -> Subject:
+        return self.subjects[chunk.document_id, chunk.generation]
 
 
-async def write_vectors(parts: Parts, scope: TenantScope, subject: Subject, batch: Batch) -> None:
+async def write_vectors(parts: Parts, scope: TenantScope, batch: Batch) -> None:
     """Upserts vectors; those that are no longer cached are embedded again."""
-    texts = {chunk.text_hash: text_of(subject, chunk) for chunk in batch.chunks}
+    texts = {chunk.text_hash: batch.text(chunk) for chunk in batch.chunks}
     made = await embed_missing(parts, texts, batch.vectors)
     if made:
         async with parts.database.write(scope) as session:
             await repository.add_vectors(session, scope.tenant_id, parts.embedder.space.name, made)
     vectors = batch.vectors | made
-    points = [VectorPoint(subject.source(chunk.id), vectors[chunk.text_hash]) for chunk in batch.chunks]
+    points = [VectorPoint(batch.source(chunk), vectors[chunk.text_hash]) for chunk in batch.chunks]
     await parts.vectors.upsert(scope, points)
 
 
@@ -52,62 +69,74 @@ async def embed_missing(
     return dict(zip(missing, made, strict=True))
 
 
-async def write_terms(parts: Parts, scope: TenantScope, subject: Subject, batch: Batch, version: int) -> None:
+async def write_terms(parts: Parts, scope: TenantScope, batch: Batch, version: int) -> None:
     """Upserts terms under the writer's fencing number."""
 
     def make() -> list[TermDocument]:
         return [
-            TermDocument(subject.source(chunk.id), tuple(index_terms(text_of(subject, chunk))), version)
-            for chunk in batch.chunks
+            TermDocument(batch.source(chunk), tuple(index_terms(batch.text(chunk))), version) for chunk in batch.chunks
         ]
 
     await parts.texts.upsert(scope, await asyncio.to_thread(make))
 
 
-def text_of(subject: Subject, chunk: Chunk) -> str:
-    """What is embedded and tokenized of a chunk. Its hash is `chunk.text_hash`."""
-    return embedded_text(subject.generation.title, chunk.heading_path, chunk.text)
+async def side_by_side(*writes: Awaitable[None]) -> None:
+    """Waits until every write has ended, then raises the first error: whoever gives up leaves none under way."""
+    for outcome in await asyncio.gather(*writes, return_exceptions=True):
+        if outcome is not None:
+            raise outcome
 
 
 async def batches(parts: Parts, scope: TenantScope, subject: Subject) -> AsyncIterator[Batch]:
     """The generation's chunks in order, at most `BATCH` at a time; no transaction is open in between."""
-    generation, after = subject.generation, -1
+    after = -1
     while True:
         async with parts.database.read(scope) as session:
-            rows = await repository.chunks_with_vectors(
-                session, generation.document_id, generation.generation, parts.embedder.space.name, after, BATCH
-            )
+            rows = await repository.chunks_with_vectors(session, *subject.key, parts.embedder.space.name, after, BATCH)
         if rows:
-            vectors = {chunk.text_hash: vector for chunk, vector in rows if vector is not None}
-            yield Batch([chunk for chunk, _ in rows], vectors)
+            yield _batch({subject.key: subject}, rows)
         if len(rows) < BATCH:
             return
         after = rows[-1][0].ordinal
 
 
-async def write_again(
-    parts: Parts, scope: TenantScope, document_id: UUID, generation: int, *, vectors: set[UUID], terms: set[UUID]
-) -> None:
-    """Writes the given chunks of a generation to the index that lacks them."""
-    async with parts.database.read(scope) as session:
-        subject = await repository.subject(session, document_id, generation)
-    if subject is None:
-        return  # deleted meanwhile
+def _batch(subjects: Mapping[DocumentGeneration, Subject], rows: Sequence[tuple[Chunk, Vectors | None]]) -> Batch:
+    vectors = {chunk.text_hash: vector for chunk, vector in rows if vector is not None}
+    return Batch(subjects, [chunk for chunk, _ in rows], vectors)
+
+
+async def write_again(parts: Parts, scope: TenantScope, *, vectors: Collection[UUID], terms: Collection[UUID]) -> None:
+    """Writes chunks, of whichever documents, to the index that lacks them. They are held in memory: give a few hundred.
+
+    The version is taken before anything is read: whoever changes a text after that has a higher one.
+    """
     async with parts.database.write(scope) as session:
         version = await repository.next_fencing(session)
-    await _write_given(parts, scope, subject, vectors, terms, version)
-    await tidy_after_late_write(parts, scope, document_id, generation, written=subject)
+    async with parts.database.read(scope) as session:
+        rows = await repository.given_chunks_with_vectors(session, {*vectors, *terms}, parts.embedder.space.name)
+        subjects = await repository.subjects(session, {(chunk.document_id, chunk.generation) for chunk, _ in rows})
+    alive = _batch(subjects, [row for row in rows if (row[0].document_id, row[0].generation) in subjects])
+    await side_by_side(
+        write_vectors(parts, scope, alive.only(vectors)), write_terms(parts, scope, alive.only(terms), version)
+    )
+    await _tidy_after_late_writes(parts, scope, subjects)
 
 
-async def _write_given(
-    parts: Parts, scope: TenantScope, subject: Subject, vectors: set[UUID], terms: set[UUID], version: int
+async def _tidy_after_late_writes(
+    parts: Parts, scope: TenantScope, written: Mapping[DocumentGeneration, Subject]
 ) -> None:
-    async for batch in batches(parts, scope, subject):
-        lacking_vectors, lacking_terms = batch.only(vectors), batch.only(terms)
-        if lacking_vectors.chunks:
-            await write_vectors(parts, scope, subject, lacking_vectors)
-        if lacking_terms.chunks:
-            await write_terms(parts, scope, subject, lacking_terms, version)
+    """As `tidy_after_late_write`, of many generations, of which few will have changed meanwhile.
+
+    These are found without a lock, as all is written: whoever changes or retires one from now on writes after that.
+    """
+    async with parts.database.read(scope) as session:
+        found = await repository.subjects(session, written.keys())
+        edited = await repository.with_edits(session, written.keys())
+    for key, subject in written.items():
+        now = found.get(key)
+        settled = now is not None and repository.is_indexed(now) and repository.facts(now) == repository.facts(subject)
+        if not settled or key in edited:
+            await tidy_after_late_write(parts, scope, *key, written=subject)
 
 
 async def tidy_after_late_write(
@@ -123,7 +152,7 @@ async def tidy_after_late_write(
         subject = await repository.subject(session, document_id, generation, lock=True)
         if subject is not None and repository.is_indexed(subject):
             changed = written is None or repository.facts(written) != repository.facts(subject)
-            if changed or await repository.has_edits(session, document_id, generation):
+            if changed or await repository.with_edits(session, [(document_id, generation)]):
                 kb_id = subject.document.knowledge_base_id
                 parts.ledger.enqueue(
                     session, scope, OperationKind.REINDEX, knowledge_base_id=kb_id, document_id=document_id

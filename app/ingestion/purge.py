@@ -75,22 +75,25 @@ class _Purge:
 
 async def purge(parts: Parts, lease: Lease) -> None:
     """A purge of one document, or without `document_id` of every document of a deleted knowledge base."""
+    log = StageLog(parts.database, parts.ledger, lease, {"purge": (0, 100)})
+    await log.recorded(_purge(parts, lease, log))
+
+
+async def _purge(parts: Parts, lease: Lease, log: StageLog) -> None:
     work, chunks = _Purge(parts, lease), 0
     waiting: Postponed | None = None
-    log = StageLog(parts.database, parts.ledger, lease, {"purge": (0, 100)})
-    async with log.recording():
-        log.enter("purge")
-        for document_id, deleted in await _documents(parts, lease):
-            try:
-                chunks += await work.document(document_id, deleted=deleted)
-            except Postponed as error:
-                waiting = error
-            log.progress(chunks)
-        if waiting is not None:
-            raise waiting
-        async with log.moving(None) as session:
-            operation = await parts.ledger.hold(session, lease)
-            await parts.ledger.succeed(session, lease, operation.counts)  # those of earlier attempts as well
+    log.enter("purge")
+    for document_id, deleted in await _documents(parts, lease):
+        try:
+            chunks += await work.document(document_id, deleted=deleted)
+        except Postponed as error:
+            waiting = error
+        log.progress(chunks)
+    if waiting is not None:
+        raise waiting
+    async with log.moving(None) as session:
+        operation = await parts.ledger.hold(session, lease)
+        await parts.ledger.succeed(session, lease, operation.counts)  # those of earlier attempts as well
 
 
 async def _documents(parts: Parts, lease: Lease) -> list[tuple[UUID, bool]]:

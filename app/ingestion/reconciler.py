@@ -17,9 +17,10 @@ import structlog
 
 from app.core.database import ReadSession
 from app.core.scope import TenantScope
+from app.ingestion import projection
 from app.ingestion import reconciler_repository as repository
-from app.ingestion.projection import write_again
 from app.ingestion.reconciler_repository import BlobKeys
+from app.ingestion.repository import DocumentGeneration
 from app.models import OperationKind
 from app.ports.indexes import IndexedChunk
 from app.ports.parts import Parts
@@ -29,7 +30,6 @@ from app.ports.vector_index import VectorIndex
 log = structlog.get_logger()
 
 BATCH = 500
-DocumentGeneration = tuple[UUID, int]
 
 
 @dataclass(slots=True)
@@ -44,6 +44,11 @@ class IndexReport:
     @property
     def missing_count(self) -> int:
         return sum(len(ids) for ids in self.missing.values())
+
+    @property
+    def missing_ids(self) -> list[UUID]:
+        """Those of one document one after another."""
+        return [chunk for ids in self.missing.values() for chunk in ids]
 
 
 @dataclass(slots=True)
@@ -111,11 +116,7 @@ async def repair(parts: Parts, scope: TenantScope) -> TenantReport:
     report = await verify(parts, scope)
     await _remove(parts.vectors, scope, report.vectors.orphans)
     await _remove(parts.texts, scope, report.terms.orphans)
-    lacking_vectors, lacking_terms = report.vectors.missing, report.terms.missing
-    for key in lacking_vectors.keys() | lacking_terms.keys():
-        await write_again(
-            parts, scope, *key, vectors=lacking_vectors.get(key, set()), terms=lacking_terms.get(key, set())
-        )
+    await _write_missing(parts, scope, report)
     await _remove_orphaned_blobs(parts, scope, report)
     if report.unpurged:
         await _purge_again(parts, scope)
@@ -144,6 +145,15 @@ async def _remove(index: VectorIndex | TextIndex, scope: TenantScope, ids: set[U
     ordered = sorted(ids)
     for first in range(0, len(ordered), BATCH):
         await index.delete(scope, ordered[first : first + BATCH])
+
+
+async def _write_missing(parts: Parts, scope: TenantScope, report: TenantReport) -> None:
+    """In batches across documents: a write to an index costs much the same for one chunk as for a batch of them."""
+    vectors, terms = report.vectors.missing_ids, report.terms.missing_ids
+    ordered = list(dict.fromkeys([*vectors, *terms]))
+    for first in range(0, len(ordered), projection.BATCH):
+        batch = set(ordered[first : first + projection.BATCH])
+        await projection.write_again(parts, scope, vectors=batch.intersection(vectors), terms=batch.intersection(terms))
 
 
 async def _remove_orphaned_blobs(parts: Parts, scope: TenantScope, report: TenantReport) -> None:

@@ -21,13 +21,16 @@ class _ChangedAgain(Exception):
 
 async def reindex(parts: Parts, lease: Lease) -> None:
     log = StageLog(parts.database, parts.ledger, lease, {"reindex": (0, 100)})
-    async with log.recording():
-        log.enter("reindex")
-        edited = await write_edits(parts, lease)
-        while True:
-            with suppress(_ChangedAgain):
-                await _attempt(parts, lease, log, edited)
-                return
+    await log.recorded(_reindex(parts, lease, log))
+
+
+async def _reindex(parts: Parts, lease: Lease, log: StageLog) -> None:
+    log.enter("reindex")
+    edited = await write_edits(parts, lease)
+    while True:
+        with suppress(_ChangedAgain):
+            await _attempt(parts, lease, log, edited)
+            return
 
 
 async def _attempt(parts: Parts, lease: Lease, log: StageLog, edited: int) -> None:

@@ -1,15 +1,15 @@
 """SQL of ingestion: generations, chunks, cached vectors. Row-level security confines it to the session's tenant."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy import ColumnElement, delete, exists, func, or_, select, tuple_, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, Row, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 
 from app.chunking.chunk import DraftChunk
 from app.core.database import ReadSession, WriteSession
@@ -34,14 +34,19 @@ from app.ports.indexes import ChunkSource
 from app.ports.vector_index import Vectors
 
 _ROWS_AT_ONCE = 1000
+DocumentGeneration = tuple[UUID, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A live document and the generation of it that is being made."""
+    """A live document and a generation of it, such as the one that is being made."""
 
     document: Document
     generation: Generation
+
+    @property
+    def key(self) -> DocumentGeneration:
+        return self.document.id, self.generation.generation
 
     def set_status(self, status: DocumentStatus) -> None:
         """Of the document; what went wrong before is forgotten."""
@@ -76,17 +81,28 @@ def is_indexed(subject: Subject) -> bool:
 
 async def subject(session: ReadSession, document_id: UUID, generation: int, *, lock: bool = False) -> Subject | None:
     """None where the document, or its knowledge base, was deleted."""
-    query = (
-        select(Document, Generation)
-        .join(Generation, (Generation.document_id == Document.id) & (Generation.generation == generation))
-        .where(
-            Document.id == document_id,
-            Document.deleted_at.is_(None),
-            exists().where(KnowledgeBase.id == Document.knowledge_base_id, KnowledgeBase.deleted_at.is_(None)),
-        )
-    )
+    query = _LIVE.where(Document.id == document_id, Generation.generation == generation)
     row = (await session.execute(query.with_for_update(of=Document) if lock else query)).one_or_none()
     return Subject(*row) if row else None
+
+
+async def subjects(session: ReadSession, keys: Collection[DocumentGeneration]) -> dict[DocumentGeneration, Subject]:
+    """Those whose document, and its knowledge base, live."""
+    # Chosen by pairs in SQL, each document would be joined with all the pairs.
+    query = _LIVE.where(Document.id.in_({document_id for document_id, _ in keys}))
+    found = [Subject(*row) for row in await session.execute(query)]
+    return {subject.key: subject for subject in found if subject.key in keys}
+
+
+_LIVE = (
+    select(Document, Generation)
+    .join(Generation, Generation.document_id == Document.id)
+    .where(
+        Document.deleted_at.is_(None),
+        exists().where(KnowledgeBase.id == Document.knowledge_base_id, KnowledgeBase.deleted_at.is_(None)),
+    )
+)
+"""Live documents, each with every generation that it has had."""
 
 
 async def set_failed(session: WriteSession, document_id: UUID, number: int | None, code: str, detail: str) -> None:
@@ -155,36 +171,81 @@ async def replace_chunks(
     return kept
 
 
+ChunkWithVector = tuple[Chunk, Vectors | None]
+
+
 async def chunks_with_vectors(
     session: ReadSession, document_id: UUID, generation: int, space: str, after: int, limit: int
-) -> list[tuple[Chunk, Vectors | None]]:
+) -> list[ChunkWithVector]:
     """Chunks that are searched, in their order, each with its cached vector where there is one."""
-    rows = await session.execute(
-        select(Chunk, Embedding.vector)
-        .outerjoin(
-            Embedding,
-            (Embedding.tenant_id == Chunk.tenant_id)
-            & (Embedding.text_hash == Chunk.text_hash)
-            & (Embedding.space == space),
-        )
-        .where(
-            Chunk.document_id == document_id, Chunk.generation == generation, Chunk.level == 0, Chunk.ordinal > after
-        )
-        .order_by(Chunk.ordinal)
-        .limit(limit)
-    )
+    query = select(Chunk, Embedding.vector).outerjoin(Embedding, _is_vector_in(space))
+    query = query.where(_is_searched(document_id, generation), Chunk.ordinal > after)
+    return _chunks_with_vectors(await session.execute(query.order_by(Chunk.ordinal).limit(limit)))
+
+
+async def given_chunks_with_vectors(session: ReadSession, ids: Collection[UUID], space: str) -> list[ChunkWithVector]:
+    """Those of the chunks that there are, in no order, each with its cached vector where there is one."""
+    query = select(Chunk, Embedding.vector).outerjoin(Embedding, _is_vector_in(space))
+    return _chunks_with_vectors(await session.execute(query.where(Chunk.id.in_(ids))))
+
+
+def _chunks_with_vectors(rows: Iterable[Row[Chunk, bytes]]) -> list[ChunkWithVector]:
     return [(chunk, None if vector is None else np.frombuffer(vector, dtype="<f4")) for chunk, vector in rows]
+
+
+async def count_texts(session: ReadSession, document_id: UUID, generation: int, space: str) -> tuple[int, int]:
+    """How many different texts the chunks that are searched have, and how many of these have a cached vector."""
+    query = (
+        select(func.count(Chunk.text_hash.distinct()), func.count(Embedding.text_hash.distinct()))
+        .select_from(Chunk)
+        .outerjoin(Embedding, _is_vector_in(space))
+        .where(_is_searched(document_id, generation))
+    )
+    texts, embedded = (await session.execute(query)).one()
+    return texts, embedded
+
+
+async def unembedded_chunks(
+    session: ReadSession, document_id: UUID, generation: int, space: str, after: tuple[int, bytes], limit: int
+) -> list[Chunk]:
+    """Chunks that are searched and have no cached vector, one of each text, in the order of tokens and hash."""
+    order = Chunk.token_count, Chunk.text_hash
+    return list(
+        await session.scalars(
+            select(Chunk)
+            .ext(distinct_on(*order))
+            .where(
+                _is_searched(document_id, generation),
+                ~exists().where(_is_vector_in(space)),
+                tuple_(*order) > tuple_(*after),
+            )
+            .order_by(*order)
+            .limit(limit)
+        )
+    )
+
+
+def _is_searched(document_id: UUID, generation: int) -> ColumnElement[bool]:
+    return (Chunk.document_id == document_id) & (Chunk.generation == generation) & (Chunk.level == 0)
+
+
+def _is_vector_in(space: str) -> ColumnElement[bool]:
+    """Of an embedding: it is that of the chunk."""
+    return (
+        (Embedding.tenant_id == Chunk.tenant_id) & (Embedding.text_hash == Chunk.text_hash) & (Embedding.space == space)
+    )
 
 
 async def chunk_ids(session: ReadSession, document_id: UUID, generation: int) -> set[UUID]:
     """Of the chunks that are searched: those that both indexes hold."""
-    searched = (Chunk.document_id == document_id) & (Chunk.generation == generation) & (Chunk.level == 0)
-    return set(await session.scalars(select(Chunk.id).where(searched)))
+    return set(await session.scalars(select(Chunk.id).where(_is_searched(document_id, generation))))
 
 
-async def has_edits(session: ReadSession, document_id: UUID, generation: int) -> bool:
-    edited = (Chunk.document_id == document_id) & (Chunk.generation == generation) & Chunk.edited_at.is_not(None)
-    return bool(await session.scalar(select(exists().where(edited))))
+async def with_edits(session: ReadSession, keys: Collection[DocumentGeneration]) -> set[DocumentGeneration]:
+    """Those of the generations of which people have edited chunks."""
+    generation = tuple_(Chunk.document_id, Chunk.generation)
+    edited = select(Chunk.document_id, Chunk.generation).where(generation.in_(keys), Chunk.edited_at.is_not(None))
+    return {(row.document_id, row.generation) for row in await session.execute(edited.distinct())}
 
 
 async def vectors(session: ReadSession, space: str, hashes: Sequence[bytes]) -> dict[bytes, Vectors]:

@@ -1,4 +1,4 @@
-"""Carries out operations: claims a lease, keeps it alive, runs what the operation asks for, records how it ended."""
+"""Carries out operations: claims a lease, runs what the operation asks for, records how it ended."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,6 @@ from app.core.errors import (
     Unavailable,
 )
 from app.core.ledger import WORKER_LOST, Lease
-from app.core.turns import next_turn
 from app.ingestion import repository
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.projection import tidy_after_late_reindexing, tidy_after_late_write
@@ -34,8 +33,6 @@ log = structlog.get_logger()
 
 Handler = Callable[[Parts, Lease], Coroutine[Any, Any, None]]
 POSTPONED_FOR = timedelta(seconds=1)
-HEED_SECONDS = 2.0
-"""How often a worker looks whether somebody has cancelled: more often than its lease needs."""
 
 
 async def _ingest(parts: Parts, lease: Lease) -> None:
@@ -69,20 +66,17 @@ class OperationRunner:
             await self._carry_out(lease)
 
     async def _take_turn(self, tenant_id: UUID, operation_id: UUID) -> Lease | None:
-        """None where nothing is left to do. What another worker took in between is asked for again.
+        """None where nothing is left to do.
 
         What is named comes last, as it may have lost its worker: taken before what is older, it would let an operation
         whose own message was lost wait until there are no others.
         """
         ledger = self._parts.ledger
-        while turn := await next_turn(self._parts.database):
-            if lease := await ledger.claim(turn.tenant_id, turn.operation_id, self._holder):
-                return lease
-        return await ledger.claim(tenant_id, operation_id, self._holder)
+        return await ledger.claim_turn(self._holder) or await ledger.claim(tenant_id, operation_id, self._holder)
 
     async def _carry_out(self, lease: Lease) -> None:
         try:
-            await self._with_heartbeat(lease)
+            await HANDLERS[lease.kind](self._parts, lease)
         except asyncio.CancelledError:  # this process stops: another one goes on at once
             with contextlib.suppress(BigGraphError):
                 await self._parts.ledger.release(lease)
@@ -107,28 +101,6 @@ class OperationRunner:
             await self._failed(lease, BigGraphError("Something broke on our side; the log names it."), may_retry=True)
         else:
             log.info("operation_succeeded")
-
-    async def _with_heartbeat(self, lease: Lease) -> None:
-        work = asyncio.create_task(HANDLERS[lease.kind](self._parts, lease))
-        heart = asyncio.create_task(self._beat(lease))
-        try:
-            await asyncio.wait((work, heart), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                heart.result()  # raises why the lease is no longer ours
-        finally:
-            for task in (work, heart):
-                if not task.done():
-                    task.cancel()
-                    with contextlib.suppress(asyncio.CancelledError, BigGraphError):
-                        await task
-        work.result()
-
-    async def _beat(self, lease: Lease) -> None:
-        """Never returns; raises `LeaseLost` or `Cancelled`. While Postgres is away the lease may run out."""
-        while True:
-            await asyncio.sleep(min(self._parts.ledger.heartbeat_seconds, HEED_SECONDS))
-            with contextlib.suppress(Unavailable):
-                await self._parts.ledger.heartbeat(lease)
 
     async def _failed(self, lease: Lease, error: BigGraphError, *, may_retry: bool) -> None:
         code, told = error.error_code, error.public_detail

@@ -6,6 +6,7 @@ from app.core.database import Database
 from app.core.ledger import Ledger
 from app.core.outbox import Broker, Outbox
 from app.core.settings import Settings
+from app.core.slots import TenantSlots
 from app.ports.blob_store import BlobStore
 from app.ports.cache import Cache
 from app.ports.chat_models import ChatModels
@@ -28,6 +29,8 @@ class Parts:
     broker: Broker
     outbox: Outbox
     ledger: Ledger
+    parsers: TenantSlots
+    """For operations that read a file: parsers need a core each, and may need much memory."""
     blobs: BlobStore
     vectors: VectorIndex
     texts: TextIndex

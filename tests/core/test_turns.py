@@ -5,12 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
-from app.core import turns
 from app.core.ids import new_id
 from app.core.ledger import LONGEST_HANDICAP, Ledger
 from app.core.scope import Role, TenantScope
 from app.core.turns import Turn, next_turn, others_wait
-from app.models import Operation, OperationKind, Tenant
+from app.models import OperationKind, Tenant
 from tests.core.conftest import Desk, without_broker
 
 
@@ -24,11 +23,14 @@ async def neighbour(desk: Desk) -> Desk:
 
 async def work(desk: Desk) -> UUID | None:
     """What a worker would begin."""
-    turn = await next_turn(desk.database)
-    if turn is None:
-        return None
-    assert await desk.ledger.claim(*turn, "worker") is not None
-    return turn.operation_id
+    lease = await desk.ledger.claim_turn("worker")
+    return None if lease is None else lease.operation_id
+
+
+async def look(desk: Desk) -> Turn | None:
+    """Whose turn it is, which stays so."""
+    async with desk.database.system() as session:
+        return await next_turn(session)
 
 
 async def test_with_one_tenant_the_oldest_comes_first(desk: Desk) -> None:
@@ -64,21 +66,19 @@ async def test_what_is_not_due_and_what_lost_its_worker_takes_no_turn(desk: Desk
     assert await work(desk) == lost
     await desk.pass_time(lost, 600)
     waiting = await other.enqueue()
-    assert await next_turn(desk.database) == (other.scope.tenant_id, waiting)
+    assert await look(desk) == (other.scope.tenant_id, waiting)
     assert await work(desk) == waiting
     await desk.pass_time(late, 600)
-    assert await next_turn(desk.database) == (desk.scope.tenant_id, late)
+    assert await look(desk) == (desk.scope.tenant_id, late)
 
 
 async def test_two_workers_at_once_take_two_operations(desk: Desk) -> None:
     queued = {await desk.enqueue() for _ in range(2)}
     async with desk.database.system() as session:
-        first = await next_turn(desk.database)
-        assert first is not None
-        await session.get(Operation, first.operation_id, with_for_update=True)
-        second = await asyncio.wait_for(next_turn(desk.database), 10)
-    assert second is not None
-    assert {first.operation_id, second.operation_id} == queued
+        first = await next_turn(session)
+        second = await asyncio.wait_for(work(desk), 10)
+    assert first is not None
+    assert {first.operation_id, second} == queued
 
 
 async def test_a_worker_that_looks_whose_turn_it_is_hides_no_other_tenants_operation(desk: Desk) -> None:
@@ -86,10 +86,10 @@ async def test_a_worker_that_looks_whose_turn_it_is_hides_no_other_tenants_opera
     other = await neighbour(desk)
     queued = {await desk.enqueue(), await other.enqueue()}
     async with desk.database.system() as session:
-        looked = (await session.execute(turns._NEXT)).one()
-        turn = await asyncio.wait_for(next_turn(desk.database), 10)
-    assert turn is not None
-    assert {looked.id, turn.operation_id} == queued
+        looked = await next_turn(session)
+        begun = await asyncio.wait_for(work(desk), 10)
+    assert looked is not None
+    assert {looked.operation_id, begun} == queued
 
 
 async def test_a_tenant_gives_way_to_those_who_have_less_running(desk: Desk) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from app.core import stages
 from app.core.settings import Settings
-from app.ingestion import runner
 from app.ports.parts import Parts
 from app.runtime import open_parts
 from tests.ingestion.bench import Bench
@@ -26,7 +26,7 @@ async def bench(idle_parts: Parts, monkeypatch: pytest.MonkeyPatch) -> Bench:
     Its workers look for cancellations only when they renew their lease: what tests do while one is held up in a call
     takes seconds on a busy machine, and is done as if the worker noticed nothing.
     """
-    monkeypatch.setattr(runner, "HEED_SECONDS", idle_parts.ledger.heartbeat_seconds)
+    monkeypatch.setattr(stages, "RECORD_SECONDS", idle_parts.ledger.heartbeat_seconds)
     return await Bench.of_new_tenant(idle_parts)
 
 

@@ -2,22 +2,32 @@
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import event
 
-from app.core import ledger
-from app.core.errors import EngineUnavailable, LeaseLost
+from app.core import ledger, stages
+from app.core.database import WriteSession
+from app.core.errors import EngineUnavailable, LeaseLost, Postponed
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
+from app.core.slots import TenantSlots
 from app.documents.service import Upload
-from app.ingestion import passwords, pipeline, runner, service
+from app.ingestion import checkpoints, passwords, pipeline, repository, service
 from app.ingestion.pipeline import STAGES, Ingestion
 from app.ingestion.repository import Subject
-from app.models import DocumentStatus, Generation, GenerationState, OperationState
+from app.models import Chunk, DocumentStatus, Generation, GenerationState, OperationState
+from app.parsing.document import ParsedDocument
+from app.parsing.sandbox import parse_file
 from app.ports.indexes import ChunkSource
 from app.ports.text_index import TermDocument
+from app.ports.vector_index import Vectors
 from tests.ingestion.bench import Bench, prose
 
 
@@ -48,6 +58,29 @@ async def test_stages_are_recorded_with_their_counts(bench: Bench) -> None:
     assert (await bench.verify()).clean
 
 
+async def test_no_more_files_are_parsed_at_once_than_there_are_parsers(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = replace(bench, parts=replace(bench.parts, parsers=TenantSlots(1)))
+    uploads = [await bench.upload(prose(bird, 1)) for bird in ("wren", "robin", "dunnock")]
+    now, most = 0, 0
+
+    async def counted(path: Path, **named: Any) -> ParsedDocument:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        try:
+            await asyncio.sleep(0.1)  # time for another one
+            return await parse_file(path, **named)
+        finally:
+            now -= 1
+
+    monkeypatch.setattr(pipeline, "parse_file", counted)
+    await asyncio.gather(*(worker.run(operation_of(upload)) for upload in uploads))
+    assert most == 1
+    assert {document.status for document in await bench.documents()} == {DocumentStatus.READY}
+
+
 async def test_a_retry_embeds_only_what_is_not_embedded_yet(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "EMBED_BATCH", 2)
     upload = await bench.upload(prose("harbour", 5))
@@ -68,6 +101,74 @@ async def test_a_retry_embeds_only_what_is_not_embedded_yet(bench: Bench, monkey
     assert stages[2:4] == [(1, "embed", "engine_unavailable"), (2, "embed", None)]
 
 
+async def test_a_resumed_attempt_reads_only_what_is_left_to_embed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "EMBED_BATCH", 2)
+    monkeypatch.setattr(pipeline, "UNEMBEDDED_PAGE", 2)
+    upload = await bench.upload(prose("quay", 7))
+
+    async def stop(_: Ingestion, __: float) -> None:
+        raise Postponed("After its first batch.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ingestion, "_give_way", stop)
+        await bench.run(operation_of(upload))
+    assert await bench.cached_vectors() == 2
+    read: list[int] = []
+    embedding = True
+
+    def load(chunk: Chunk, _: object) -> None:
+        if embedding:
+            read.append(chunk.ordinal)
+
+    def reached(point: str) -> None:
+        nonlocal embedding
+        embedding = embedding and point != "embedded"
+
+    monkeypatch.setattr(checkpoints, "listeners", [reached])
+    event.listen(Chunk, "load", load)
+    try:
+        await bench.work()
+    finally:
+        event.remove(Chunk, "load", load)
+    assert len(read) == len(set(read)) == 5
+    assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
+    assert (await bench.verify()).clean
+
+
+async def test_the_next_batch_and_no_other_is_embedded_while_one_is_written(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "EMBED_BATCH", 2)
+    upload = await bench.upload(prose("jetty", 8))
+    embedded, written = 0, 0
+    one_more = asyncio.Event()
+    embed, add = Ingestion._vectors_of, repository.add_vectors
+
+    async def embed_counted(ingestion: Ingestion, batch: Sequence[tuple[bytes, str]]) -> dict[bytes, Vectors]:
+        nonlocal embedded
+        vectors = await embed(ingestion, batch)
+        embedded += 1
+        one_more.set()
+        return vectors
+
+    async def add_slowly(session: WriteSession, tenant_id: UUID, space: str, vectors: dict[bytes, Vectors]) -> None:
+        nonlocal written
+        written += 1
+        while embedded <= written < 4:
+            one_more.clear()
+            await asyncio.wait_for(one_more.wait(), 30)
+        await asyncio.sleep(0.1)  # time for another one
+        assert embedded == min(written + 1, 4)
+        await add(session, tenant_id, space, vectors)
+
+    monkeypatch.setattr(Ingestion, "_vectors_of", embed_counted)
+    monkeypatch.setattr(repository, "add_vectors", add_slowly)
+    await Ingestion(bench.parts, await bench.claim(operation_of(upload))).run()
+    assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
+
+
 async def test_what_another_version_embedded_is_not_embedded_again(bench: Bench) -> None:
     await bench.ingested(prose("tern", 3), external_id="tern")
     upload = await bench.upload(prose("tern", 4), external_id="tern")
@@ -84,6 +185,38 @@ async def test_an_engine_that_fails_leaves_the_document_unfound_until_it_answers
     await bench.work()
     assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
     assert (await bench.verify()).clean
+
+
+async def test_both_indexes_are_written_at_the_same_time(bench: Bench) -> None:
+    upload = await bench.upload(prose("rail"))
+    terms_begun = asyncio.Event()
+
+    async def begin() -> None:
+        terms_begun.set()
+
+    async def wait() -> None:
+        await asyncio.wait_for(terms_begun.wait(), 30)
+
+    worker = bench.interposed("vectors", "upsert", before=wait).interposed("texts", "upsert", before=begin)
+    await worker.run(operation_of(upload))
+    assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
+
+
+@pytest.mark.parametrize(("failing", "slow"), [("vectors", "texts"), ("texts", "vectors")])
+async def test_no_write_goes_on_after_the_other_index_has_failed(bench: Bench, failing: str, slow: str) -> None:
+    """Else it might come after those of the next attempt."""
+    upload = await bench.upload(prose("crake"))
+    ended: list[str] = []
+
+    async def go_on() -> None:
+        await asyncio.sleep(0.5)
+        ended.append(slow)
+
+    worker = bench.interposed(failing, "upsert", before=fails).interposed(slow, "upsert", before=go_on)
+    await worker.run(operation_of(upload))
+    assert ended == [slow]
+    operation = await bench.operation(operation_of(upload))
+    assert (operation.state, operation.error_code) == (OperationState.QUEUED, "engine_unavailable")
 
 
 async def test_an_engine_that_never_answers_ends_in_a_reason(bench: Bench) -> None:
@@ -211,14 +344,14 @@ async def test_a_turn_is_as_long_however_long_it_takes_to_find_what_is_left(
     monkeypatch.setattr(pipeline, "time", SimpleNamespace(monotonic=lambda: clock["now"]))
     large = await bench.upload(prose("gannet", 2 * pipeline.EMBED_BATCH))
     waiting = await neighbour.upload(prose("fulmar", 3))
-    find = Ingestion._missing_vectors
+    find = Ingestion._count_texts
 
-    async def slowly(ingestion: Ingestion, subject: Subject) -> tuple[int, dict[bytes, str]]:
+    async def slowly(ingestion: Ingestion, subject: Subject) -> tuple[int, int]:
         clock["now"] += 2 * pipeline.TURN_SECONDS
         await neighbour.pass_time(operation_of(waiting))
         return await find(ingestion, subject)
 
-    monkeypatch.setattr(Ingestion, "_missing_vectors", slowly)
+    monkeypatch.setattr(Ingestion, "_count_texts", slowly)
     await Ingestion(bench.parts, await bench.claim(operation_of(large))).run()
     assert (await bench.document(large.document.id)).status is DocumentStatus.READY
 
@@ -372,7 +505,7 @@ async def test_cancelled_meanwhile_it_is_not_activated(bench: Bench, step: tuple
 async def test_a_cancellation_ends_what_would_take_for_ever(
     bench: Bench, engine: str, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "HEED_SECONDS", 0.1)
+    monkeypatch.setattr(stages, "RECORD_SECONDS", 0.1)
     upload = await bench.upload(prose("turnstone"))
 
     async def cancel_and_hang() -> None:

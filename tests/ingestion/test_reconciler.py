@@ -1,6 +1,7 @@
 """Every kind of difference between the stores, made by hand: found, mended, and nothing left for a second repair."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -9,6 +10,7 @@ import pytest
 from sqlalchemy import delete, func, update
 
 from app.core.ids import chunk_id, new_id
+from app.core.scope import TenantScope
 from app.ingestion.reconciler import TenantReport
 from app.models import Document, GenerationState, KnowledgeBase, Operation, OperationKind, OperationState
 from app.ports.indexes import ChunkSource
@@ -64,6 +66,52 @@ async def test_a_whole_index_that_was_lost_is_built_again(bench: Bench) -> None:
     found = await mended(bench)
     assert (found.vectors.missing_count, found.terms.missing_count) == (3, 3)
     assert await bench.found_by(tags_any=("tree",)) == (held, held)
+
+
+@pytest.mark.parametrize("index", ["vectors", "texts"])
+async def test_documents_that_lack_the_same_are_written_together(
+    bench: Bench, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [await bench.ingested(prose(tree, 2), tags=[tree]) for tree in ("teak", "balsa", "cork")]
+    engine = getattr(bench.parts, index)
+    for document_id in documents:
+        await engine.delete(bench.scope, sorted((await bench.held(document_id)).chunks))
+    sizes: list[int] = []
+    upsert = engine.upsert
+
+    async def counted(scope: TenantScope, written: Sequence[object]) -> None:
+        sizes.append(len(written))
+        await upsert(scope, written)
+
+    monkeypatch.setattr(engine, "upsert", counted)
+    found = await bench.repair()
+    assert (found.vectors if index == "vectors" else found.terms).missing_count == 6
+    assert sizes == [6]
+    for document_id, tree in zip(documents, ("teak", "balsa", "cork"), strict=True):
+        held = await bench.held(document_id)
+        assert held.agreed
+        assert await bench.found_by(tags_any=(tree,)) == (held.chunks, held.chunks)
+    assert (await bench.verify()).clean
+
+
+async def test_what_is_changed_or_deleted_during_a_repair_of_several_documents_stays_so(bench: Bench) -> None:
+    kept, changed, deleted = [await bench.ingested(prose(tree, 2), tags=["old"]) for tree in ("teak", "balsa", "cork")]
+    for document_id in (kept, changed, deleted):
+        await bench.parts.texts.delete(bench.scope, sorted((await bench.held(document_id)).chunks))
+
+    async def meanwhile() -> None:
+        await bench.change(changed, tags=["new"])
+        await bench.delete(deleted)
+        await bench.work()
+
+    await bench.interposed("texts", "upsert", before=meanwhile).repair()
+    assert [operation.document_id for operation in await bench.operations(OperationState.QUEUED)] == [changed]
+    await bench.work()
+    (held, other) = [(await bench.held(document_id)).chunks for document_id in (kept, changed)]
+    assert await bench.found_by(tags_any=("old",)) == (held, held)
+    assert await bench.found_by(tags_any=("new",)) == (other, other)
+    assert (await bench.held(deleted)).terms == set()
+    assert (await bench.verify()).clean
 
 
 async def test_orphans_of_unknown_documents_and_of_unknown_generations(bench: Bench, neighbour: Bench) -> None:
