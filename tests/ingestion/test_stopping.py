@@ -31,7 +31,7 @@ async def test_what_comes_after_the_stop_is_handed_back(bench: Bench) -> None:
     assert await queued(bench) == []
 
 
-@pytest.mark.parametrize(("engine", "method"), [("ledger", "claim"), ("embedder", "embed_passages")])
+@pytest.mark.parametrize(("engine", "method"), [("ledger", "claim_turn"), ("embedder", "embed_passages")])
 async def test_what_is_interrupted_is_handed_back_whether_it_had_begun_or_not(
     bench: Bench, engine: str, method: str
 ) -> None:
