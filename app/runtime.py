@@ -26,6 +26,7 @@ from app.core import data_folder
 from app.core.database import Database
 from app.core.ledger import Ledger
 from app.core.outbox import Outbox
+from app.core.question_vectors import QuestionVectors
 from app.core.schema import migrate, verify_schema
 from app.core.settings import Settings
 from app.core.slots import TenantSlots
@@ -97,6 +98,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
             vectors=vectors,
             texts=texts,
             embedder=embedder,
+            question_vectors=QuestionVectors(cache),
             chat_models=chat_models,
             reranker=reranker,
         )

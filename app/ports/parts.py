@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from app.core.database import Database
 from app.core.ledger import Ledger
 from app.core.outbox import Broker, Outbox
+from app.core.question_vectors import QuestionVectors
 from app.core.settings import Settings
 from app.core.slots import TenantSlots
 from app.ports.blob_store import BlobStore
@@ -35,5 +36,6 @@ class Parts:
     vectors: VectorIndex
     texts: TextIndex
     embedder: Embedder
+    question_vectors: QuestionVectors
     chat_models: ChatModels
     reranker: Reranker | None

@@ -87,7 +87,9 @@ class Channels:
     async def _embedded(self) -> Vectors:
         if self.query_vector is None:
             with stopwatch(self._took, "embed"):
-                self.query_vector = await self._parts.embedder.embed_query(self._query)
+                self.query_vector = await self._parts.question_vectors.get(
+                    self._parts.embedder, self._scope.tenant_id, self._query
+                )
         return self.query_vector
 
     async def _search_bm25(self, where: IndexFilter, limit: int) -> list[Candidate]:

@@ -189,7 +189,11 @@ async def measure(corpus: Corpus, client: httpx.AsyncClient, queries: int) -> Me
         vector = await parts.embedder.embed_query(query)
         terms = query_terms(query)
         request = RetrieveRequest(query=query, knowledge_base_ids=[corpus.kb_id])
-        body = request.model_dump(mode="json", exclude_unset=True)
+        # Of its own: the service would know the vector of what has just been asked.
+        asked_over_http = RetrieveRequest(
+            query=corpus.writer.query(chosen.choice(corpus.sample)), knowledge_base_ids=[corpus.kb_id]
+        )
+        body = asked_over_http.model_dump(mode="json", exclude_unset=True)
         await measured.time("embedding", lambda query=query: parts.embedder.embed_query(query))  # type: ignore[misc]
         await measured.time("vectors", lambda v=vector: parts.vectors.search(scope, v, where, CANDIDATES))  # type: ignore[misc]
         await measured.time("terms", lambda t=terms: parts.texts.search(scope, t, where, CANDIDATES))  # type: ignore[misc]

@@ -84,7 +84,7 @@ async def _neutral(query: str, vector: Vectors | None, turn: Turn) -> NeutralQue
     try:
         async with asyncio.timeout(turn.parts.settings.retrieval_timeout_seconds):
             if vector is None:
-                vector = await embedder.embed_query(query)
+                vector = await turn.parts.question_vectors.get(embedder, turn.scope.tenant_id, query)
             return await LANGUAGE_MEANS.neutral(embedder, vector, language_of(query))
     except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
         log.warning("question_vector_missing", reason=str(failure) or "too late")
