@@ -36,8 +36,8 @@ async def test_a_chunk_over_pages_leads_to_the_box_of_each_of_its_parts(owner: P
             assert opened[page - 1].get_text(clip=box).strip() == words
 
     (hit,) = (await shelf.retrieve("lighthouse of Skerry"))["hits"]
-    form = {"files": {"file": ("skerry.pdf", content)}}
-    preview = await owner.client.post(f"/v1/knowledge-bases/{shelf.kb_id}/chunks:preview", **form)
+    file = {"file": ("skerry.pdf", content)}
+    preview = await owner.client.post(f"/v1/knowledge-bases/{shelf.kb_id}/chunks:preview", files=file)
     assert hit["provenance"] == preview.json()["chunks"][0]["provenance"] == chunk["provenance"]
 
     body = {"question": "Since when has the lamp burned electricity?", "knowledge_base_ids": [shelf.kb_id]}
