@@ -89,7 +89,33 @@ def _groups(lines: list[Line]) -> list[_Group]:
             groups.append(_Group())
             covered = spans
         groups[-1].add(band, covered)
+    for upper, lower in pairwise(groups):
+        _begin_columns_above(upper, lower)
     return groups
+
+
+def _begin_columns_above(upper: _Group, lower: _Group) -> None:
+    """Moves the first rows of columns from below what stands above the columns (a title) to where the others are.
+
+    A short heading in one column and a line in the other keep a gutter open under a title that is centred between the
+    columns, which only the rows that follow close.
+    """
+    covered, moved, kept = lower.covered, 0, len(upper.bands)
+    size = _typical_size(lower.lines)
+    for count, band in enumerate(reversed(upper.bands[1:]), start=1):
+        spans = _merged(_spans(band))
+        covered = _merged([*covered, *spans])
+        if not _gaps(covered, size):
+            break
+        above = [line for other in upper.bands[: kept - count] for line in other]
+        if _gaps(spans, size) and not _gaps(_merged(_spans(above)), size):
+            moved = count
+    if moved and len(_prose_columns(lower)) > 1:
+        bands = [*upper.bands[kept - moved :], *lower.bands]
+        del upper.bands[kept - moved :]
+        for group, its in ((upper, upper.bands), (lower, bands)):
+            group.bands, group.lines = its, [line for band in its for line in band]
+            group.covered = _merged(_spans(group.lines))
 
 
 def _fits(group: _Group, band: list[Line], spans: list[Interval], covered: list[Interval]) -> bool:
