@@ -7,7 +7,7 @@ This is the recursive X-Y cut (Nagy and Seth 1984) with the horizontal cuts chos
 """
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import itemgetter
 
 from app.parsing.parsers.pdf_lines import Line, union
@@ -100,21 +100,21 @@ def _begin_columns_above(upper: _Group, lower: _Group) -> None:
     A short heading in one column and a line in the other keep a gutter open under a title that is centred between the
     columns, which only the rows that follow close.
     """
-    covered, moved, kept = lower.covered, 0, len(upper.bands)
     size = _typical_size(lower.lines)
-    for count, band in enumerate(reversed(upper.bands[1:]), start=1):
-        spans = _merged(_spans(band))
-        covered = _merged([*covered, *spans])
+    if not _gaps(lower.covered, size) or len(_prose_columns(lower)) < 2:
+        return
+    spans = [_merged(_spans(band)) for band in upper.bands]
+    down_to = list(accumulate(spans, lambda above, band: _merged([*above, *band])))
+    covered, first = lower.covered, len(spans)
+    for number in range(len(spans) - 1, 0, -1):
+        covered = _merged([*covered, *spans[number]])
         if not _gaps(covered, size):
             break
-        above = [line for other in upper.bands[: kept - count] for line in other]
-        if _gaps(spans, size) and not _gaps(_merged(_spans(above)), size):
-            moved = count
-    if moved and len(_prose_columns(lower)) > 1:
-        bands = [*upper.bands[kept - moved :], *lower.bands]
-        del upper.bands[kept - moved :]
-        for group, its in ((upper, upper.bands), (lower, bands)):
-            group.bands, group.lines = its, [line for band in its for line in band]
+        if _gaps(spans[number], size) and not _gaps(down_to[number - 1], size):
+            first = number
+    if first < len(spans):
+        for group, bands in ((lower, [*upper.bands[first:], *lower.bands]), (upper, upper.bands[:first])):
+            group.bands, group.lines = bands, [line for band in bands for line in band]
             group.covered = _merged(_spans(group.lines))
 
 
