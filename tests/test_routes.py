@@ -87,6 +87,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "PATCH /v1/knowledge-bases/{kb_id}": {"name": "Taken over"},
     "POST /v1/knowledge-bases/{kb_id}/documents": {"title": "Planted", "text": "This was planted."},
     "POST /v1/knowledge-bases/{kb_id}/chunks:preview": {},
+    "PUT /v1/documents/{document_id}/content": {},
     "PATCH /v1/documents/{document_id}": {"name": "Taken over", "tags": ["taken"]},
     "PATCH /v1/chunks/{chunk_id}": {"text": "Taken over.", "enabled": False},
     "POST /v1/retrieve": {"query": "What does the note say?"},

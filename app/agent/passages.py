@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.agent.rendering import ShownChunk
 from app.agent.sentences import row_spans, sentence_spans
-from app.chunking.chunk import ChunkKind
+from app.chunking.chunk import ChunkKind, Provenance
 from app.retrieval.schemas import Hit
 
 
@@ -27,7 +27,7 @@ class Passage:
     """Likeness to the question whatever their languages, see `app.agent.neutral`; None where no vector could tell."""
     matched_terms: frozenset[str]
     """Terms of the question that the chunk, its title or its headings hold."""
-    page_starts: Sequence[tuple[int, int]] = ()
+    provenance: Sequence[Provenance] = ()
     is_verbatim: bool = True
     """Whether its text is the document's own: that of a table's description is not, and is no quote."""
     is_table: bool = False
@@ -45,7 +45,7 @@ class Passage:
             text=hit.text,
             neutral=neutral,
             matched_terms=frozenset(hit.matched_terms),
-            page_starts=hit.page_starts,
+            provenance=hit.provenance,
             is_verbatim=hit.kind is not ChunkKind.TABLE_SUMMARY,
             is_table=hit.kind is ChunkKind.TABLE,
         )
@@ -60,7 +60,7 @@ class Passage:
         return ShownChunk(
             document_name=self.document_name,
             page=self.page,
-            page_starts=list(self.page_starts),
+            provenance=list(self.provenance),
             heading_path=list(self.heading_path),
             text=self.text,
         )

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict  # typing's is refused by pydantic befor
 from app.agent.language import Language, language_of
 from app.agent.markers import MARKER_GROUP
 from app.agent.sentences import shown
-from app.chunking.chunk import page_at
+from app.chunking.chunk import Provenance, provenance_of
 
 PLACE = re.compile("\ue000(\\d+)\ue001")
 REMOVED = {Language.CHINESE: "（内容已删除）", Language.ENGLISH: "(removed)"}
@@ -46,6 +46,10 @@ class Citation(BaseModel):
     document_id: UUID
     document_name: str | None = Field(None, description="Null once the document is deleted.")
     page: int | None = Field(None, description="The page on which the quote begins.")
+    provenance: list[Provenance] = Field(
+        [],
+        description="Pages and boxes of what holds the quote; empty where the format has no pages, or for edited text.",
+    )
     heading_path: list[str] = []
     quote: str | None = Field(None, description="The words in the document; null where they can't be shown any more.")
     span: Span
@@ -59,7 +63,7 @@ class ShownChunk(BaseModel):
 
     document_name: str
     page: int | None
-    page_starts: list[tuple[int, int]] = []
+    provenance: list[Provenance] = []
     heading_path: list[str]
     text: str
 
@@ -84,12 +88,15 @@ def render_citation(
 ) -> Citation:
     """`chunk` is None where it can't be read any more; `document_name` then names a document that still lives."""
     start, end = reference["start"], reference["end"]
+    provenance = provenance_of(chunk.provenance, start, end) if chunk else []
+    page = chunk.page if chunk else None
     return Citation(
         number=reference["number"],
         chunk_id=UUID(reference["chunk_id"]),
         document_id=UUID(reference["document_id"]),
         document_name=chunk.document_name if chunk else document_name,
-        page=page_at(chunk.page, chunk.page_starts, start) if chunk else None,
+        page=provenance[0].page if provenance else page,
+        provenance=provenance,
         heading_path=chunk.heading_path if chunk else [],
         quote=shown(chunk.text[start:end]) if chunk else None,
         span=Span(start=start, end=end),

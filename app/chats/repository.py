@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy import delete, func, or_, select, update
 
 from app.agent.rendering import ShownChunk
+from app.chunking.chunk import Provenance
 from app.core.database import ReadSession, WriteSession
 from app.core.pagination import PageRequest
 from app.models import ChatSession, Chunk, Document, KnowledgeBase, Message
@@ -94,7 +95,7 @@ async def cited_chunks(session: ReadSession, chunk_ids: Collection[UUID]) -> dic
     if not chunk_ids:
         return {}
     rows = await session.execute(
-        select(Chunk.id, Document.name, Chunk.page, Chunk.page_starts, Chunk.heading_path, Chunk.text)
+        select(Chunk.id, Document.name, Chunk.page, Chunk.provenance, Chunk.heading_path, Chunk.text)
         .join(Document, Document.id == Chunk.document_id)
         .join(KnowledgeBase, KnowledgeBase.id == Document.knowledge_base_id)
         .where(
@@ -110,7 +111,7 @@ async def cited_chunks(session: ReadSession, chunk_ids: Collection[UUID]) -> dic
         row.id: ShownChunk(
             document_name=row.name,
             page=row.page,
-            page_starts=row.page_starts,
+            provenance=[Provenance.model_validate(part) for part in row.provenance],
             heading_path=row.heading_path,
             text=row.text,
         )

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import zip_longest
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,6 +22,18 @@ class ChunkKind(StrEnum):
     CODE = "code"
 
 
+class Provenance(BaseModel):
+    """Where a part of a chunk's text stands in the document. The part ends where the next one begins."""
+
+    model_config = ConfigDict(frozen=True)
+
+    start: int
+    """Offset in the chunk's text, in characters."""
+    page: int
+    bbox: BoundingBox | None = None
+    """Of the element (a paragraph, a table) that the part is of; None where the format has no boxes."""
+
+
 class DraftChunk(BaseModel):
     """A chunk before it has an id. Ordinals are its position in the list, from 0."""
 
@@ -36,8 +49,8 @@ class DraftChunk(BaseModel):
     page: int | None = None
     """First page it touches."""
     page_end: int | None = None
-    page_starts: tuple[tuple[int, int], ...] = ()
-    """Where another page begins inside it: offset in `text` and number of the page, in order."""
+    provenance: tuple[Provenance, ...] = ()
+    """Page and box of each part of `text`, in order; empty where the format has no pages."""
     bbox: BoundingBox | None = None
     """Union of its elements' boxes on the first page."""
     start: int = 0
@@ -56,9 +69,14 @@ class DraftChunk(BaseModel):
         return embedded_text(title, self.heading_path, self.text)
 
 
-def page_at(page: int | None, page_starts: Sequence[tuple[int, int]], offset: int) -> int | None:
-    """The page on which the character at `offset` of a chunk's text stands; `page` is where the chunk begins."""
-    return next((number for start, number in reversed(page_starts) if start <= offset), page)
+def provenance_of(provenance: Sequence[Provenance], start: int, end: int) -> list[Provenance]:
+    """The parts of a chunk's text that the characters from `start` to before `end` stand in, in order."""
+    ends = [part.start for part in provenance[1:]]
+    return [
+        part
+        for part, part_end in zip_longest(provenance, ends)
+        if part.start < end and (part_end is None or part_end > start)
+    ]
 
 
 def embedded_text(title: str, heading_path: Sequence[str], text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from app.chunking.chunk import ChunkKind, DraftChunk, context_line
 from app.chunking.options import ChunkingOptions
-from app.chunking.pieces import Piece, joined, page_starts
+from app.chunking.pieces import Piece, joined, provenance
 from app.chunking.splitting import CODE_LEVELS, TEXT_LEVELS, Boundaries, Span, fits, split
 from app.chunking.table_summary import table_summary
 from app.chunking.tables import CAPTION_BYTES, TablePart, table_parts
@@ -166,7 +166,7 @@ class Drafter:
             section=section,
             page=page,
             page_end=max(pages, default=None),
-            page_starts=page_starts(pieces, [max(0, piece.start - start) for piece in pieces], page),
+            provenance=provenance(pieces, [max(0, piece.start - start) for piece in pieces]),
             bbox=BoundingBox.around([piece.bbox for piece in pieces if piece.bbox is not None and piece.page == page]),
             start=start,
             end=end,
@@ -185,7 +185,7 @@ class Drafter:
             section=section,
             page=page,
             page_end=max(pages, default=None),
-            page_starts=page_starts(pieces, begins, page),
+            provenance=provenance(pieces, begins),
             bbox=BoundingBox.around([piece.bbox for piece in pieces if piece.bbox is not None and piece.page == page]),
             start=min(piece.start for piece in pieces),
             end=max(piece.end for piece in pieces),

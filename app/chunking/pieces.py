@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.chunking.chunk import ChunkKind
+from app.chunking.chunk import ChunkKind, Provenance
 from app.parsing.document import BoundingBox
 
 SEPARATOR = "\n\n"
@@ -49,11 +49,11 @@ def joined(pieces: Sequence[Piece], text: str) -> tuple[str, list[int]]:
     return SEPARATOR.join(parts), begins
 
 
-def page_starts(pieces: Sequence[Piece], begins: Sequence[int], page: int | None) -> tuple[tuple[int, int], ...]:
-    """Where the page changes, as `DraftChunk.page_starts`; `page` is the chunk's own."""
-    starts: list[tuple[int, int]] = []
+def provenance(pieces: Sequence[Piece], begins: Sequence[int]) -> tuple[Provenance, ...]:
+    """Where the pieces stand, as `DraftChunk.provenance`; neighbours that were cut from one element are one part."""
+    parts: list[Provenance] = []
     for piece, begin in zip(pieces, begins, strict=True):
-        if piece.page is not None and piece.page != page:
-            starts.append((begin, piece.page))
-            page = piece.page
-    return tuple(starts)
+        if piece.page is None or (parts and (parts[-1].page, parts[-1].bbox) == (piece.page, piece.bbox)):
+            continue
+        parts.append(Provenance(start=begin, page=piece.page, bbox=piece.bbox))
+    return tuple(parts)

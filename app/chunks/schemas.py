@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, model_validator
 
-from app.chunking.chunk import ChunkKind, DraftChunk
+from app.chunking.chunk import ChunkKind, DraftChunk, Provenance
 from app.chunking.settings import ChunkingSettings
 from app.core.text import Storable
 from app.documents.schemas import ChunkOut, FileFields
@@ -85,6 +85,7 @@ class PreviewedChunk(BaseModel):
     page: int | None
     page_end: int | None
     bbox: BoundingBox | None
+    provenance: tuple[Provenance, ...]
     start_offset: int
     end_offset: int
     token_count: int
@@ -103,6 +104,7 @@ class PreviewedChunk(BaseModel):
             page=draft.page,
             page_end=draft.page_end,
             bbox=draft.bbox,
+            provenance=draft.provenance,
             start_offset=draft.start,
             end_offset=draft.end,
             token_count=draft.token_count,

@@ -63,6 +63,17 @@ class _Outcome:
     path: Path
     error: str | None = None
     was_there: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Upload:
+    """Where files go, and what is said of all of them."""
+
+    api: Api
+    kb_id: str
+    password: str | None = None
+    replace: bool = False
 
 
 def upload(
@@ -70,7 +81,9 @@ def upload(
     kb_name: Annotated[str, typer.Option("--kb", help="Name or id of the knowledge base.")],
     at_once: Annotated[int, typer.Option(min=1, max=16, help="Files on their way at a time.")] = 4,
     password: Annotated[str | None, typer.Option(help="Opens the files that are protected.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replaces documents of the same name.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="A file is the new version of the document of its name.")
+    ] = False,
 ) -> None:
     """Uploads files and folders and waits until they can be searched. Files that are there already are skipped."""
     files = list(_files(paths))
@@ -79,25 +92,23 @@ def upload(
             f"There is no file in {', '.join(map(str, paths))}. What begins with a dot is left out.",
             code="nothing_to_upload",
         )
-    twice = [name for name, count in Counter(path.name for path in files).items() if count > 1]
-    if replace and twice:
-        raise InvalidInput(
-            f"Several files are called “{twice[0]}”: each would replace the one before. Upload them without --replace.",
-            code="same_name",
-        )
+    if replace:
+        _require_distinct_names(files)
     with open_api() as api:
-        kb_id = find_knowledge_base(api, kb_name)["id"]
-        fields = {**({"password": password} if password else {}), **({"replace_same_name": "true"} if replace else {})}
+        into = _Upload(api, find_knowledge_base(api, kb_name)["id"], password, replace)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         outcomes = []
         with Progress(*columns) as progress:
             task = progress.add_task("uploading", total=len(files))
-            for outcome in _upload_all(api, kb_id, files, at_once, fields):
+            for outcome in _upload_all(into, files, at_once):
                 outcomes.append(outcome)
                 progress.advance(task)
                 if outcome.error:
                     told = escape(f"{outcome.path}: {outcome.error}")
                     progress.console.print(f"[red]failed[/red] {told}", highlight=False)
+                elif outcome.note:
+                    told = escape(f"{outcome.path}: {outcome.note}")
+                    progress.console.print(f"[yellow]note[/yellow] {told}", highlight=False)
     failed = sum(outcome.error is not None for outcome in outcomes)
     skipped = sum(outcome.was_there for outcome in outcomes)
     there = f"{skipped} there already, " if skipped else ""
@@ -106,10 +117,21 @@ def upload(
         raise typer.Exit(1)
 
 
-def _upload_all(api: Api, kb_id: str, files: list[Path], at_once: int, fields: dict[str, str]) -> Iterator[_Outcome]:
+def _require_distinct_names(files: list[Path]) -> None:
+    """Documents are told apart by their names: of two files of one name, one would take the other's place."""
+    name, count = Counter(path.name for path in files).most_common(1)[0]
+    if count > 1:
+        raise InvalidInput(
+            f"{count} of the files are called “{name}”, and --replace goes by names. Upload them one folder at a time "
+            "into knowledge bases of their own, or without --replace.",
+            code="ambiguous_names",
+        )
+
+
+def _upload_all(into: _Upload, files: list[Path], at_once: int) -> Iterator[_Outcome]:
     """Outcomes in the order in which they are known. Leaving early leaves what has not begun."""
     with ThreadPoolExecutor(at_once) as pool:
-        uploads = [pool.submit(_upload_one, api, kb_id, path, fields) for path in files]
+        uploads = [pool.submit(_upload_one, into, path) for path in files]
         try:
             for done in as_completed(uploads):
                 yield done.result()
@@ -129,17 +151,32 @@ def _files(paths: list[Path]) -> Iterator[Path]:
             yield path
 
 
-def _upload_one(api: Api, kb_id: str, path: Path, fields: dict[str, str]) -> _Outcome:
+def _upload_one(into: _Upload, path: Path) -> _Outcome:
+    api, documents = into.api, f"/v1/knowledge-bases/{into.kb_id}/documents"
+    fields = {"password": into.password} if into.password else {}
     try:
+        namesakes = [found["id"] for found in api.pages(documents, name=path.name) if found["name"] == path.name]
+        if into.replace and len(namesakes) > 1:
+            return _Outcome(path, f"{len(namesakes)} documents have this name. Delete all but the one to replace.")
+        target = ("PUT", f"/v1/documents/{namesakes[0]}/content") if into.replace and namesakes else ("POST", documents)
         with path.open("rb") as file:
-            content = {"file": (path.name, file)}
-            sent = api.call("POST", f"/v1/knowledge-bases/{kb_id}/documents", files=content, data=fields)
+            sent = api.call(*target, files={"file": (path.name, file)}, data=fields)
         operation = _wait(api, sent["operation"])
     except (ApiError, OSError) as error:
         return _Outcome(path, error.detail if isinstance(error, ApiError) else str(error))
     if operation and operation["state"] != "succeeded":
         return _Outcome(path, operation["error"]["detail"] if operation["error"] else f"It was {operation['state']}.")
-    return _Outcome(path, was_there=sent["outcome"] == "unchanged")
+    return _Outcome(path, was_there=sent["outcome"] == "unchanged", note=_note(sent["outcome"], namesakes, operation))
+
+
+def _note(outcome: str, namesakes: list[str], operation: dict[str, Any] | None) -> str:
+    if outcome == "created" and namesakes:
+        return (
+            "Another document of this name is there, and is searched as well. --replace makes a file its new version."
+        )
+    if outcome == "replaced" and operation and "reused" in operation["counts"]:
+        return "New version: {chunks} chunks, {reused} of them reused.".format_map(operation["counts"])
+    return ""
 
 
 def _wait(api: Api, operation: dict[str, Any] | None) -> dict[str, Any] | None:

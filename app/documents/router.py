@@ -24,6 +24,7 @@ from app.documents.schemas import (
     DocumentError,
     DocumentOut,
     DocumentPatch,
+    FileFields,
     FileForm,
     TextDocumentIn,
     UploadOut,
@@ -39,7 +40,7 @@ from app.ports.parts import Parts
 
 router = APIRouter(tags=["documents"])
 
-UPLOADS = re.compile(r"/v1/knowledge-bases/[^/]+/documents/?")
+UPLOADS = re.compile(r"/v1/knowledge-bases/[^/]+/documents/?|/v1/documents/[^/]+/content/?")
 """Paths whose bodies may be long."""
 
 UPLOAD_BODY: dict[str, Any] = {
@@ -48,6 +49,7 @@ UPLOAD_BODY: dict[str, Any] = {
         "content": form_schema(FileForm) | {"application/json": {"schema": TextDocumentIn.model_json_schema()}},
     }
 }
+VERSION_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": form_schema(FileFields)}}
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
 
 
@@ -146,6 +148,30 @@ async def delete_document(document_id: UUID, scope: Editor, session: Writing, pa
 @router.get("/v1/documents/{document_id}/deletion")
 async def get_deletion_receipt(document_id: UUID, _scope: Viewer, session: Reading) -> DeletionReceiptOut:
     return DeletionReceiptOut.model_validate(await service.receipt(session, document_id))
+
+
+@router.put(
+    "/v1/documents/{document_id}/content", status_code=202, response_model=UploadOut, openapi_extra=VERSION_BODY
+)
+async def replace_document_content(
+    document_id: UUID, request: Request, scope: Editor, parts: PartsDep, idempotency_key: IdempotencyKey = None
+) -> UploadOut:
+    """Takes a new version of a document, which keeps its id, tags and metadata. Until it is ready the version before
+    is found; of its chunks those are embedded whose text is new, and `counts.reused` of the operation tells the others.
+    """
+    async with parts.database.read(scope) as session:
+        kb_id = (await service.get(session, document_id)).knowledge_base_id  # before the body: it may be long
+    if not request.headers.get("content-type", "").startswith(FORM):
+        raise InvalidInput("Send multipart/form-data with a field `file`.", code="unsupported_content_type")
+    limits = parts.settings
+    async with (
+        read_file_form(request, FileFields) as (file, said),
+        receive(file, said.name, limits.scratch_dir, limits.max_upload_bytes) as received,
+    ):
+        upload = UploadRequest(
+            kb_id, said.name, None, received, idempotency_key, password=said.password or None, document_id=document_id
+        )
+        return await _accept(scope, parts, upload)
 
 
 @router.get("/v1/documents/{document_id}/content", response_class=StreamingResponse)

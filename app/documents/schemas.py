@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator
 
-from app.chunking.chunk import ChunkKind
+from app.chunking.chunk import ChunkKind, Provenance
 from app.core.text import Storable, storable
 from app.ingestion.schemas import OperationOut
 from app.models import DocumentStatus
@@ -175,6 +175,9 @@ class ChunkOut(BaseModel):
     page: int | None
     page_end: int | None
     bbox: dict[str, float] | None
+    """Around all that stands on `page`."""
+    provenance: list[Provenance]
+    """Page and box of each part of the text; empty where the format has no pages, or a person edited the text."""
     start_offset: int
     end_offset: int
     token_count: int

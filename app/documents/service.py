@@ -51,7 +51,8 @@ class UploadRequest:
 
     knowledge_base_id: UUID
     name: str
-    facts: DocumentFacts
+    facts: DocumentFacts | None
+    """None: a new version of `document_id`, which keeps its own."""
     file: Received
     idempotency_key: str | None
     title: str | None = None
@@ -60,13 +61,17 @@ class UploadRequest:
     """What the original is called, where that is not its name."""
     password: SecretStr | None = None
     """Opens the file, where that is protected."""
+    document_id: UUID | None = None
+    """The document that this is a new version of, where whoever sends it says so; else it is told by the facts."""
+
+    @property
+    def external_id(self) -> str | None:
+        return self.facts.external_id if self.facts else None
 
     def fingerprint(self, secret: bytes) -> str:
         """Of all that is asked. The password goes in under the platform's secret: nobody can try passwords on it."""
         asked: list[object] = [str(self.knowledge_base_id), self.name, self.title, self.file.sha256, self.file_name]
-        asked += [self.facts.external_id, self.facts.metadata, self.facts.tags]
-        if self.facts.replace_same_name:
-            asked.append("replace_same_name")
+        asked += [str(self.document_id), self.facts.model_dump(mode="json") if self.facts else None]
         if self.password is not None:
             asked.append(hmac.new(secret, self.password.get_secret_value().encode(), hashlib.sha256).hexdigest())
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
@@ -137,15 +142,21 @@ class _Recording:
 
     async def _take(self) -> Upload:
         kb = await knowledge_bases.get(self.session, self.request.knowledge_base_id, lock=True)
-        external_id, sha256 = self.request.facts.external_id, self.request.file.sha256
-        name = self.request.name if self.request.facts.replace_same_name else None
-        for identity in (external_id,) if external_id is not None else filter(None, (name, sha256)):
-            await repository.lock_upload(self.session, kb.id, identity)
-        known = await repository.find_same(self.session, kb.id, external_id=external_id, name=name, sha256=sha256)
+        known = await self._known(kb)
         if known is not None and await self._is_unchanged(known):
             return await self._keep(known)
         await self._check_quota(known)
         return self._create(kb) if known is None else await self._replace(kb, known)
+
+    async def _known(self, kb: KnowledgeBase) -> Document | None:
+        """The document that the upload means, locked; None where it is a new one."""
+        if self.request.document_id is not None:
+            return await lock(self.session, self.request.document_id)
+        facts, external_id, sha256 = self.request.facts, self.request.external_id, self.request.file.sha256
+        name = self.request.name if facts and facts.replace_same_name else None
+        for identity in (external_id,) if external_id is not None else filter(None, (name, sha256)):
+            await repository.lock_upload(self.session, kb.id, identity)
+        return await repository.find_same(self.session, kb.id, external_id=external_id, name=name, sha256=sha256)
 
     async def _is_unchanged(self, known: Document) -> bool:
         """Whether ingesting the request would make of the document what is there, or on its way, already."""
@@ -179,7 +190,7 @@ class _Recording:
             id=new_id(),
             tenant_id=self.scope.tenant_id,
             knowledge_base_id=kb.id,
-            external_id=self.request.facts.external_id,
+            external_id=self.request.external_id,
             latest_generation=0,
             chunk_count=0,
             created_by=self.scope.principal_id,
@@ -189,8 +200,9 @@ class _Recording:
 
     async def _keep(self, document: Document) -> Upload:
         """The same content again: nothing to ingest; name, tags and metadata are taken over where they differ."""
-        facts = self.request.facts
-        patch = DocumentPatch(name=self.request.name, metadata=facts.metadata, tags=facts.tags)
+        patch = DocumentPatch(name=self.request.name)
+        if self.request.facts:
+            patch.metadata, patch.tags = self.request.facts.metadata, self.request.facts.tags
         _change(self.session, self.scope, self.parts, document, patch)
         return Upload(document, await repository.newest_ingestion(self.session, document), "unchanged")
 
@@ -203,7 +215,8 @@ class _Recording:
     def _new_generation(self, kb: KnowledgeBase, document: Document) -> Operation:
         request, file = self.request, self.request.file
         document.name = request.name
-        document.doc_metadata, document.tags = dict(request.facts.metadata), list(request.facts.tags)
+        if request.facts:
+            document.doc_metadata, document.tags = dict(request.facts.metadata), list(request.facts.tags)
         document.sha256, document.size_bytes = file.sha256, file.size_bytes
         document.status, document.error_code, document.error_detail = DocumentStatus.QUEUED, None, None
         document.latest_generation += 1

@@ -53,7 +53,7 @@ async def take_over(
     for chunk, new in taken.items():
         chunk.text, chunk.pending_text = new.text, None
         chunk.text_hash, chunk.token_count = new.text_hash, new.token_count
-        chunk.page_starts = []  # where pages begin in a text that no page holds, nobody knows
+        chunk.provenance = []  # where the parts of a text stand that no page holds, nobody knows
     await session.flush()
     if taken:
         await session.execute(select(func.pg_advisory_xact_lock(embeddings_lock(tenant_id))))

@@ -150,7 +150,7 @@ async def replace_chunks(
             "section": draft.section,
             "page": draft.page,
             "page_end": draft.page_end,
-            "page_starts": draft.page_starts,
+            "provenance": [part.model_dump() for part in draft.provenance],
             "bbox": draft.bbox.model_dump() if draft.bbox else None,
             "start_offset": draft.start,
             "end_offset": draft.end,

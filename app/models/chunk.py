@@ -48,8 +48,8 @@ class Chunk(OfTenant, Base):
     section: Mapped[int]
     page: Mapped[int | None]
     page_end: Mapped[int | None]
-    page_starts: Mapped[list[tuple[int, int]]] = mapped_column(JSONB, server_default="[]")
-    """As `DraftChunk.page_starts`."""
+    provenance: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default="[]")
+    """As `DraftChunk.provenance`."""
     bbox: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     start_offset: Mapped[int]
     end_offset: Mapped[int]

@@ -61,7 +61,8 @@ class StoredChunk:
     heading_path: list[str]
     page: int | None
     page_end: int | None
-    page_starts: list[tuple[int, int]]
+    provenance: str
+    """JSON."""
     bbox: str | None
     """JSON."""
     start: int
@@ -171,7 +172,7 @@ def _hydrate_statement() -> Select[*tuple[Any, ...]]:
             type_coerce(chunk.heading_path, NullType),
             chunk.page,
             chunk.page_end,
-            chunk.page_starts,
+            cast(chunk.provenance, TEXT),
             cast(chunk.bbox, TEXT),
             chunk.start_offset,
             chunk.end_offset,

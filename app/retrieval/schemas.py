@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from app.chunking.chunk import ChunkKind
+from app.chunking.chunk import ChunkKind, Provenance
 from app.core.text import Storable
 from app.parsing.document import BoundingBox
 from app.ports.vector_index import Vectors
@@ -173,9 +173,10 @@ class Hit(BaseModel):
     heading_path: list[str]
     page: int | None
     page_end: int | None
-    page_starts: list[tuple[int, int]]
-    """Where another page begins inside the text: offset and number of the page."""
+    provenance: list[Provenance]
+    """Page and box of each part of the text; empty where the format has no pages, or a person edited the text."""
     bbox: BoundingBox | None
+    """Around all that stands on `page`."""
     start: int
     end: int
     metadata: dict[str, Any]

@@ -6,7 +6,9 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from app.chunking.chunk import ChunkKind
+from pydantic import TypeAdapter
+
+from app.chunking.chunk import ChunkKind, Provenance
 from app.core.errors import KnowledgeBaseNotFound, NotFound
 from app.core.scope import TenantScope
 from app.parsing.document import BoundingBox
@@ -31,6 +33,8 @@ from app.retrieval.schemas import (
     UsedSettings,
 )
 from app.retrieval.settings import RetrievalSettings
+
+_PROVENANCE = TypeAdapter(list[Provenance])
 
 
 class Retriever:
@@ -167,7 +171,7 @@ def _hit(hit: MergedHit, chunk: StoredChunk, channels: Channels) -> Hit:
         heading_path=chunk.heading_path,
         page=chunk.page,
         page_end=chunk.page_end,
-        page_starts=chunk.page_starts,
+        provenance=_PROVENANCE.validate_json(chunk.provenance),
         bbox=BoundingBox.model_validate_json(chunk.bbox) if chunk.bbox else None,
         start=chunk.start,
         end=chunk.end,

@@ -11,7 +11,7 @@ from app.ports.vector_index import Vectors
 from tests.chats.events import events_of, text_of
 from tests.chats.people import HANDBOOK, shelf_of
 from tests.conftest import Person, Register
-from tests.retrieval.shelf import Shelf
+from tests.retrieval.shelf import BOX, Shelf
 
 EVENTS = {"accept": "text/event-stream"}
 
@@ -45,6 +45,7 @@ async def test_an_extractive_answer_quotes_and_cites(
     assert quote in found["answer"]
     citation = next(one for one in found["citations"] if quote in one["quote"])
     assert citation["page"] == 1
+    assert citation["provenance"] == [{"start": 0, "page": 1, "bbox": BOX}]
     assert citation["document_name"] in ("handbook.md", "员工手册.md")
     assert f"{citation['quote']} [{citation['number']}]" in found["answer"]
     assert citation["span"]["end"] - citation["span"]["start"] == len(citation["quote"])

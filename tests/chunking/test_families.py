@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from app.chunking.chunk import DraftChunk, page_at
+from app.chunking.chunk import DraftChunk, provenance_of
 from app.chunking.options import HierarchicalOptions, ParentChildOptions
 from app.chunking.settings import ChunkingSettings
 from app.parsing.document import BoundingBox, Element, ElementKind, ParsedDocument
@@ -104,4 +104,5 @@ def test_parents_know_pages_and_boxes() -> None:
     assert (parent.page, parent.page_end) == (1, 5)
     assert parent.bbox == BoundingBox(left=10, top=0, right=15, bottom=5)
     for page in range(1, 6):
-        assert page_at(parent.page, parent.page_starts, parent.text.index(f"Page {page}")) == page
+        start = parent.text.index(f"Page {page}")
+        assert [part.page for part in provenance_of(parent.provenance, start, start + 1)] == [page]

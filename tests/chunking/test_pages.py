@@ -1,17 +1,20 @@
-"""Which page a character of a chunk stands on."""
+"""Which page and box a character of a chunk stands in."""
 
 from itertools import pairwise
 
-from app.chunking.chunk import DraftChunk, page_at
+from app.chunking.chunk import DraftChunk, Provenance, provenance_of
 from app.chunking.settings import ChunkingSettings
+from app.parsing.document import BoundingBox, Element, ElementKind
 from tests.chunking.documents import document, drafts, heading, paragraph, sentences, table
 
 WHOLE = ChunkingSettings()
 SMALL = ChunkingSettings(target_tokens=60, max_tokens=90, max_embedded_tokens=120, min_tokens=8, overlap_tokens=20)
 
 
-def page_of(one: DraftChunk, words: str) -> int | None:
-    return page_at(one.page, one.page_starts, one.text.index(words))
+def page_of(one: DraftChunk, words: str) -> int:
+    start = one.text.index(words)
+    (part,) = provenance_of(one.provenance, start, start + len(words))
+    return part.page
 
 
 def test_a_chunk_over_several_pages_knows_where_each_begins() -> None:
@@ -30,7 +33,27 @@ def test_a_chunk_over_several_pages_knows_where_each_begins() -> None:
         1, 1, 4, 5, 5, 6,
     ]  # fmt: skip
     (pageless,) = drafts(document(paragraph("Text.")), WHOLE)
-    assert (pageless.page, pageless.page_starts, page_of(pageless, "Text")) == (None, (), None)
+    assert (pageless.page, pageless.provenance) == (None, ())
+
+
+def test_words_lead_to_the_boxes_of_the_elements_that_hold_them() -> None:
+    """On every page of the chunk, of each column alone, and once for an element that was cut into sentences."""
+    boxes = [BoundingBox(left=left, top=top, right=left + 200, bottom=top + 50) for left, top in ((50, 700), (300, 60))]
+    first, second = (
+        Element(kind=ElementKind.PARAGRAPH, text=text, page=page, bbox=box)
+        for text, page, box in (("On one. Still there.", 1, boxes[0]), ("On two. The end.", 2, boxes[1]))
+    )
+    (only,) = drafts(document(first, second), WHOLE)
+    parts = (Provenance(start=0, page=1, bbox=boxes[0]), Provenance(start=22, page=2, bbox=boxes[1]))
+    assert only.provenance == parts
+    for words, wanted in (("Still there.", parts[:1]), ("The end.", parts[1:]), ("there.\n\nOn two", parts)):
+        start = only.text.index(words)
+        assert provenance_of(only.provenance, start, start + len(words)) == list(wanted)
+
+    long = Element(kind=ElementKind.PARAGRAPH, text=sentences(30, "Sentence {} is here."), page=3, bbox=boxes[0])
+    made = drafts(document(long), SMALL)
+    assert len(made) > 1
+    assert all(one.provenance == (Provenance(start=0, page=3, bbox=boxes[0]),) for one in made)
 
 
 def test_overlap_keeps_the_page_it_comes_from() -> None:

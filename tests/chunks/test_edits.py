@@ -23,6 +23,7 @@ async def test_an_edited_text_is_found_by_what_it_says(shelf: Shelf) -> None:
     assert edited["edited_at"] is not None
     assert edited["token_count"] != ferry["token_count"]
     assert edited["start_offset"] == ferry["start_offset"]
+    assert edited["provenance"] == []
     for mode in ("dense", "bm25"):
         best = (await shelf.retrieve("新码头", mode=mode))["hits"][0]
         assert (best["chunk_id"], best["text"]) == (ferry["id"], edited["text"])

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app.cli.client import Api
 from app.cli.credentials import save_tokens
-from app.cli.documents import _upload_all
+from app.cli.documents import _Upload, _upload_all
 from app.ports.parts import Parts
 from tests.cli.conftest import Terminal
 from tests.conftest import Person
@@ -33,19 +33,29 @@ async def test_tells_what_was_there_already(logged_in: Terminal, knowledge_base:
     assert all(name in told.out for name in ("[one].txt", "二.txt", "ready"))
 
 
-async def test_replaces_by_name_where_that_is_asked_for(
+async def test_an_edited_file_is_a_new_version_where_it_shall_be(
     logged_in: Terminal, knowledge_base: str, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "papers"
-    (folder / "inner").mkdir(parents=True)
-    for words in ("The first paper.", "The second version."):
-        (folder / "paper.txt").write_text(words)
-        said = await logged_in.run("upload", str(folder), "--kb", knowledge_base, "--replace")
-        assert "1 ready, 0 failed." in said.out
-    assert (await logged_in.run("status", "--kb", knowledge_base)).out.count("paper.txt") == 1
-    (folder / "inner" / "paper.txt").write_text("Another paper.")
-    said = await logged_in.run("upload", str(folder), "--kb", knowledge_base, "--replace")
-    assert (said.code, said.error.partition(":")[0]) == (1, "same_name")
+    """Else both are searched, which is told; a name that means two is refused before anything is sent."""
+    file, to = tmp_path / "policy.txt", ("--kb", knowledge_base)
+    file.write_text("Employees of Zorbax have 25 days of leave.")
+    await logged_in.run("upload", str(file), *to)
+    file.write_text("Employees of Zorbax have 30 days of leave.")
+    said = await logged_in.run("upload", str(file), *to, "--replace")
+    assert (said.code, "New version: 1 chunks, 0 of them reused." in said.out) == (0, True), said
+    found = await logged_in.run("search", "leave of Zorbax", *to)
+    assert ("30 days" in found.out, "25 days" in found.out) == (True, False)
+    again = await logged_in.run("upload", str(file), *to, "--replace")
+    assert "0 ready, 1 there already, 0 failed." in again.out
+
+    file.write_text("Employees of Zorbax have 35 days of leave.")
+    beside = await logged_in.run("upload", str(file), *to)
+    assert "Another document of this name is there" in beside.out
+    assert "2 documents have this name." in (await logged_in.run("upload", str(file), *to, "--replace")).out
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "policy.txt").write_text("Another policy.")
+    refused = await logged_in.run("upload", str(tmp_path), *to, "--replace")
+    assert (refused.code, refused.error.startswith("ambiguous_names: 2 of the files")) == (1, True), refused
 
 
 async def test_a_folder_without_files_is_an_error(logged_in: Terminal, knowledge_base: str, tmp_path: Path) -> None:
@@ -81,11 +91,13 @@ def test_files_are_counted_as_they_are_done(tmp_path: Path, monkeypatch: pytest.
     def answer(request: httpx.Request) -> httpx.Response:
         if b"slow.txt" in request.read():
             quick_is_known.wait(10)
+        if request.method == "GET":
+            return httpx.Response(200, json={"items": [], "next_cursor": None})
         return httpx.Response(202, json={"operation": None, "outcome": "created"})
 
     api = Api("http://test", transport=httpx.MockTransport(answer))
     order = []
-    for outcome in _upload_all(api, "kb", files, 2, {}):
+    for outcome in _upload_all(_Upload(api, "kb"), files, 2):
         order.append(outcome.path.name)
         quick_is_known.set()
     api.close()

@@ -11,7 +11,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import PrimaryKeyConstraint, Table, UniqueConstraint, create_engine
+from sqlalchemy import Engine, PrimaryKeyConstraint, Table, UniqueConstraint, create_engine, text
 
 import migrations
 from app.adapters.embedded.postgres import DatabaseUrls, EmbeddedPostgres
@@ -24,24 +24,40 @@ OF_LIBRARIES = ("alembic_version", "checkpoint")
 
 
 @pytest.fixture(scope="module")
-async def urls() -> AsyncIterator[DatabaseUrls]:
+async def postgres() -> AsyncIterator[EmbeddedPostgres]:
     with tempfile.TemporaryDirectory(prefix="bg-") as folder:
-        postgres = EmbeddedPostgres(Path(folder) / "postgres")
-        await postgres.start()
+        started = EmbeddedPostgres(Path(folder) / "postgres")
+        await started.start()
         try:
-            found = await postgres.database("migrations")
-            await migrate(found.owner, found.application)
-            yield found
+            yield started
         finally:
-            await postgres.stop()
+            await started.stop()
+
+
+@pytest.fixture(scope="module")
+async def urls(postgres: EmbeddedPostgres) -> DatabaseUrls:
+    found = await postgres.database("migrations")
+    await migrate(found.owner, found.application)
+    return found
 
 
 def is_ours(_: object, name: str | None, kind: str, *__: object) -> bool:
     return kind != "table" or not (name or "").startswith(OF_LIBRARIES)
 
 
+def engine_of(url: str) -> Engine:
+    return create_engine(url.replace("postgresql://", "postgresql+psycopg://", 1))
+
+
+def alembic(url: str) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.attributes["url"] = url
+    return config
+
+
 def differences(owner_url: str) -> list[Any]:
-    engine = create_engine(owner_url.replace("postgresql://", "postgresql+psycopg://", 1))
+    engine = engine_of(owner_url)
     try:
         with engine.connect() as connection:
             options = {"include_object": is_ours, "compare_type": True}
@@ -68,9 +84,35 @@ def test_every_table_of_tenants_has_an_index_that_begins_with_the_tenant(table: 
 
 
 async def test_they_can_be_taken_back_and_made_again(urls: DatabaseUrls) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    config.attributes["url"] = urls.owner
-    await asyncio.to_thread(command.downgrade, config, "base")
+    await asyncio.to_thread(command.downgrade, alembic(urls.owner), "base")
     await migrate(urls.owner, urls.application)
     assert await asyncio.to_thread(differences, urls.owner) == []
+
+
+async def test_chunks_that_are_there_keep_the_pages_and_the_box_that_are_known_of_them(
+    postgres: EmbeddedPostgres,
+) -> None:
+    urls = await postgres.database("chunks_before")
+    await asyncio.to_thread(command.upgrade, alembic(urls.owner), "0010")
+    engine = engine_of(urls.owner)
+    try:
+        with engine.begin() as connection:
+            for statement in (
+                "alter table chunks drop constraint fk_chunks_generations, drop constraint fk_chunks_tenants",
+                "alter table chunks no force row level security",
+                """
+                insert into chunks (id, tenant_id, knowledge_base_id, document_id, generation, ordinal, kind, text,
+                    heading_path, section, page, page_starts, bbox, start_offset, end_offset, token_count, text_hash)
+                select id, id, id, id, 1, 0, 'text', 'words', '{}', 0, 3, '[[40, 4]]', '{"left": 1}', 0, 80, 9, ''
+                from gen_random_uuid() as id
+                """,
+                "alter table chunks force row level security",
+            ):
+                connection.execute(text(statement))
+        await asyncio.to_thread(command.upgrade, alembic(urls.owner), "0011")
+        with engine.begin() as connection:
+            connection.execute(text("alter table chunks no force row level security"))
+            found = connection.scalar(text("select provenance from chunks"))
+    finally:
+        engine.dispose()
+    assert found == [{"start": 0, "page": 3, "bbox": {"left": 1}}, {"start": 40, "page": 4, "bbox": None}]

@@ -127,6 +127,29 @@ async def test_two_uploads_at_once_share_the_quota(
     assert [document.external_id for document in await bench.documents()] == ["first"]
 
 
+async def test_a_new_version_keeps_what_is_known_of_its_document(shelf: Shelf) -> None:
+    """Also of one without an external id."""
+    text = "# Ferry\n\nIt leaves at nine.\n\n# Bus\n\nIt leaves at ten."
+    sent = await shelf.send(
+        {"text": text, "title": "", "name": "timetable.md", "format": "markdown", "tags": ["travel"]}
+    )
+    document_id = sent["document"]["id"]
+    path = f"/v1/documents/{document_id}/content"
+    changed = text.replace("ten", "eleven").encode()
+    answer = await shelf.client.put(path, files={"file": ("timetable.md", changed)})
+    assert answer.status_code == 202, answer.text
+    told = answer.json()
+    assert (told["outcome"], told["document"]["id"], told["document"]["tags"]) == ("replaced", document_id, ["travel"])
+    assert (await shelf.client.get(path)).content == changed
+    again = await shelf.client.put(path, files={"file": ("summer.md", changed)})
+    assert (again.json()["outcome"], again.json()["document"]["name"]) == ("unchanged", "summer.md")
+    assert again.json()["document"]["tags"] == ["travel"]
+    empty = await shelf.client.put(path, files={"file": ("summer.md", b"")})
+    assert (empty.status_code, empty.json()["code"]) == (422, "empty_file")
+    as_json = await shelf.client.put(path, json={"text": "words"})
+    assert (as_json.status_code, as_json.json()["code"]) == (422, "unsupported_content_type")
+
+
 async def test_an_original_that_is_lost(shelf: Shelf, parts: Parts) -> None:
     document_id = (await shelf.send(TEXT))["document"]["id"]
     path = f"/v1/documents/{document_id}/content"

@@ -124,3 +124,32 @@ def test_a_lone_character_without_meaning_is_a_gap(text: str, expected: str) -> 
     box = (60.0, 300.0, 160.0, 312.0)
     (element,) = elements([PageLines([Line(text, box, box, 10)], height=842)], {})
     assert element.text == expected
+
+
+def test_columns_begin_below_a_title_that_is_centred_between_them(parse: Parse) -> None:
+    """Though their first rows, a short heading beside a full line, leave room below it that the title does not bar."""
+    title = [(265, 60, "Of Herons and Reeds"), (280, 80, "January 2024")]
+    left = [(60, 105, "Abstract"), *column(60, 131, *(f"left {row} {PROSE}" for row in range(8)))]
+    right = column(320, 105, *(f"right {row} {PROSE}" for row in range(9)))
+    text = parse(pdf(texts(*title, *left, *right)), "a.pdf", settings=FAST).text
+    order = ["January", "Abstract", "left 0", "left 7", "right 0", "right 8"]
+    assert [text.index(part) for part in order] == sorted(text.index(part) for part in order)
+
+
+@pytest.mark.parametrize(
+    ("second", "headings"),
+    [
+        ("and What Becomes of It", ["A Long Heading That Fills the Whole of Its Line and What Becomes of It"]),
+        ("2 Methods", ["A Long Heading That Fills the Whole of Its Line", "2 Methods"]),
+    ],
+)
+def test_a_heading_that_was_broken_is_one(parse: Parse, second: str, headings: list[str]) -> None:
+    """Also where its lines are set further apart than those of the text."""
+    with pymupdf.open() as made:
+        page = made.new_page()
+        for top, line in ((100, "A Long Heading That Fills the Whole of Its Line"), (132, second)):
+            page.insert_text((60, top), line, fontsize=18)
+        for row in range(12):
+            page.insert_text((60, 170 + 12 * row), f"Text {row}, which {PROSE}, and then another {PROSE}.", fontsize=10)
+        document = parse(made.tobytes(), "a.pdf", settings=FAST)
+    assert [element.text for element in of_kind(document, ElementKind.HEADING)] == headings

@@ -22,6 +22,8 @@ from app.retrieval.service import Retriever
 from app.terms import index_terms
 
 HASH = sha256(b"").digest()
+BOX = {"left": 1.0, "top": 2.0, "right": 3.0, "bottom": 4.0}
+"""Of every chunk."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,8 @@ class Shelf:
             section=ordinal,
             page=ordinal + 1,
             page_end=ordinal + 1,
-            bbox={"left": 1, "top": 2, "right": 3, "bottom": 4},
+            bbox=BOX,
+            provenance=[{"start": 0, "page": ordinal + 1, "bbox": BOX}],
             start_offset=ordinal * 100,
             end_offset=ordinal * 100 + len(text),
             token_count=len(text),

@@ -1,21 +1,27 @@
-"""Sentences and words that the end of a column or a page cuts in two."""
+"""Sentences, words and headings that the end of a line, a column or a page cuts in two."""
 
+import re
 from collections import Counter
 
 from app.parsing.parsers.pdf_paragraphs import Paragraph, is_hyphenated, sentence_ended
 
 _LARGER, _SMALLER = 1.12, 0.93  # times the body's size: headings above, notes and captions below
+_HEADING_LEADING = 2.2  # sizes of type from line to line of one heading, at most
+_FILLED = 0.7  # of its column's width: a heading's line that is shorter did not have to be broken
+_NUMBERED = re.compile(r"\s*(?:\d|[IVX]+\.|[A-Z]\.|第|[一二三四五六七八九十]+、|[（(])")
 
 
 def mend_cuts(pages: list[list[Paragraph]], sizes: Counter[float]) -> None:
     """Joins, in place, what belongs together. `sizes` are how many characters are set in each size of type.
 
-    A paragraph that goes on in the next column becomes one. Over the end of a page only the rest of a hyphenated word
-    moves, to the page on which the word begins: each element keeps to its page.
+    A heading that goes on in the next line, and a paragraph that goes on in the next column, become one. Over the end
+    of a page only the rest of a hyphenated word moves, to the page on which the word begins: each element keeps to its
+    page.
     """
     body = sizes.most_common(1)[0][0] if sizes else 0.0
     before: Paragraph | None = None
     for page in pages:
+        _join_headings(page, body)
         kept: list[Paragraph] = []
         for paragraph in page:
             if not _is_running_text(paragraph, body):
@@ -30,6 +36,34 @@ def mend_cuts(pages: list[list[Paragraph]], sizes: Counter[float]) -> None:
                 kept.append(paragraph)
                 before = paragraph
         page[:] = kept
+
+
+def _join_headings(page: list[Paragraph], body: float) -> None:
+    """Large type is set wider apart than the lines of a column are, and a word of another weight may stand in it."""
+    widths: dict[int, float] = {}
+    for paragraph in page:
+        column = paragraph.first.column
+        widths[column] = max(widths.get(column, 0.0), paragraph.box[2] - paragraph.box[0])
+    kept: list[Paragraph] = []
+    for paragraph in page:
+        if kept and _heading_goes_on(kept[-1], paragraph, body, widths[paragraph.first.column]):
+            kept[-1].lines.extend(paragraph.lines)
+        else:
+            kept.append(paragraph)
+    page[:] = kept
+
+
+def _heading_goes_on(above: Paragraph, below: Paragraph, body: float, width: float) -> bool:
+    """Whether the lower one is the rest of a heading that fills its line; `width` is that of the column."""
+    last, first = above.last, below.first
+    if last.table is not None or first.table is not None or (last.column, last.region) != (first.column, first.region):
+        return False
+    if min(last.size, first.size) <= _LARGER * body or last.size != first.size:
+        return False
+    if not 0 < first.box[3] - last.box[3] <= _HEADING_LEADING * last.size:
+        return False
+    fills = last.box[2] - last.box[0] >= _FILLED * width
+    return fills and not sentence_ended(last.text) and not _NUMBERED.match(first.text)
 
 
 def _is_running_text(paragraph: Paragraph, body: float) -> bool:

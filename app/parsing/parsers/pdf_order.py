@@ -7,7 +7,7 @@ This is the recursive X-Y cut (Nagy and Seth 1984) with the horizontal cuts chos
 """
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from operator import itemgetter
 
 from app.parsing.parsers.pdf_lines import Line, union
@@ -89,7 +89,33 @@ def _groups(lines: list[Line]) -> list[_Group]:
             groups.append(_Group())
             covered = spans
         groups[-1].add(band, covered)
+    for upper, lower in pairwise(groups):
+        _begin_columns_above(upper, lower)
     return groups
+
+
+def _begin_columns_above(upper: _Group, lower: _Group) -> None:
+    """Moves the first rows of columns from below what stands above the columns (a title) to where the others are.
+
+    A short heading in one column and a line in the other keep a gutter open under a title that is centred between the
+    columns, which only the rows that follow close.
+    """
+    size = _typical_size(lower.lines)
+    if not _gaps(lower.covered, size) or len(_prose_columns(lower)) < 2:
+        return
+    spans = [_merged(_spans(band)) for band in upper.bands]
+    down_to = list(accumulate(spans, lambda above, band: _merged([*above, *band])))
+    covered, first = lower.covered, len(spans)
+    for number in range(len(spans) - 1, 0, -1):
+        covered = _merged([*covered, *spans[number]])
+        if not _gaps(covered, size):
+            break
+        if _gaps(spans[number], size) and not _gaps(down_to[number - 1], size):
+            first = number
+    if first < len(spans):
+        for group, bands in ((lower, [*upper.bands[first:], *lower.bands]), (upper, upper.bands[:first])):
+            group.bands, group.lines = bands, [line for band in bands for line in band]
+            group.covered = _merged(_spans(group.lines))
 
 
 def _fits(group: _Group, band: list[Line], spans: list[Interval], covered: list[Interval]) -> bool:
