@@ -31,7 +31,7 @@ def at_rest(person: Person, *, seconds: float = 120) -> dict[str, Any]:
     while time.monotonic() < deadline:
         open_operations = [
             operation
-            for state in ("queued", "running")
+            for state in ("running", "queued", "running")  # one that loses its worker goes from here to there
             for operation in person.ok("GET", "/v1/operations", params={"state": state})["items"]
         ]
         if not open_operations:
