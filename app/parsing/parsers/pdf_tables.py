@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from app.parsing.document import Table
 from app.parsing.parsers.pdf_engine import pymupdf
-from app.parsing.parsers.pdf_lines import Box, union
+from app.parsing.parsers.pdf_lines import Box, LineNumber, union
 from app.parsing.parsers.pdf_text import Drawing
 from app.parsing.tables import without_empty_edges
 
@@ -44,6 +44,8 @@ class FoundTable:
     """On the page as it was turned."""
     cells: list[list[str]]
     header_rows: int
+    lines: frozenset[LineNumber]
+    """Those whose words are in the cells."""
 
     def table(self) -> Table:
         return Table(rows=self.cells, header_rows=self.header_rows)
@@ -233,24 +235,23 @@ def _positions(rules: list[Rule]) -> list[float]:
 def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | None:
     """Words into cells by their middle; None where the grid holds too little to be a table.
 
-    The table takes the place of the lines of text whose middles it holds: their words that stand beyond its edge go to
-    the cell there.
+    Lines of text go into it whole, so that no word is lost or told twice: all those whose middles it holds, with the
+    words that stand beyond its edge in the cell there. What runs through several rows is a stamp over it.
     """
     columns, rows = len(grid.xs) - 1, len(grid.ys) - 1
     box = (grid.xs[0], grid.ys[0], grid.xs[-1], grid.ys[-1])
     origin = _merged_cells(grid)
     inside: dict[tuple[int, int], list[Word]] = defaultdict(list)
-    at_its_height = [word for word in words if box[1] <= (word[1] + word[3]) / 2 <= box[3]]
-    for _, line in groupby(at_its_height, key=_line_of):
+    lines: set[LineNumber] = set()
+    for number, line in groupby(words, key=_line_of):
         of_line = list(line)
-        is_held = lies_in(union(word[:4] for word in of_line), box)
-        for word in of_line:
-            column = bisect_right(grid.xs, (word[0] + word[2]) / 2) - 1
-            row = bisect_right(grid.ys, (word[1] + word[3]) / 2) - 1
-            if is_held:
-                column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
-            if 0 <= column < columns and 0 <= row < rows:
-                inside[origin[row, column]].append(word)
+        if not lies_in(union(word[:4] for word in of_line), box):
+            continue
+        at = [origin[_band(grid.ys, word[1] + word[3]), _band(grid.xs, word[0] + word[2])] for word in of_line]
+        if len({row for row, _ in at}) == 1:
+            lines.add(number)
+            for cell, word in zip(at, of_line, strict=True):
+                inside[cell].append(word)
     texts = {cell: _text(of_cell) for cell, of_cell in inside.items()}
     distinct = len(set(origin.values()))
     if len(texts) < 4 or len(texts) * 4 < distinct or _is_one_block(list(texts.values())):
@@ -259,7 +260,12 @@ def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | 
     cells = without_empty_edges(cells)
     if len(cells) < 2 or len(cells[0]) < 2:
         return None
-    return FoundTable(box, cells, header_rows)
+    return FoundTable(box, cells, header_rows, frozenset(lines))
+
+
+def _band(edges: list[float], ends: float) -> int:
+    """Of the bands between edges, the one that holds the middle of two ends, given by their sum, or the nearest."""
+    return min(max(bisect_right(edges, ends / 2) - 1, 0), len(edges) - 2)
 
 
 def _text(words: list[Word]) -> str:
