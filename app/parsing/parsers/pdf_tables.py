@@ -27,6 +27,7 @@ _MAX_PATHS = 20_000
 _MAX_RULES = 3_000
 _MAX_GRID_CELLS = 20_000
 _WORD_GAP = 0.4  # of the height of a word: a wider gap parts two columns
+_COLUMN_GAP = 1.0  # of the height of a word: so wide a gap on a border parts two cells without a rule
 _TOUCHING = 0.1  # of the height of a word: no space parts what is nearer
 _MOST_HEADER_ROWS = 4
 _MANY_LINES = 12
@@ -97,7 +98,7 @@ def _tables(across: list[Rule], down: list[Rule], words: Callable[[], list[Word]
     if not grids:
         return []
     on_page = words()
-    found = (filled(grid, on_page) for grid in grids)
+    found = (filled(_with_open_borders(grid, on_page), on_page) for grid in grids)
     return [table for table in found if table is not None]
 
 
@@ -173,8 +174,9 @@ def _connected(rules: list[Rule]) -> list[Rule]:
     merged: list[Rule] = []
     for rule in sorted(rules, key=lambda rule: (round(rule.at / TOLERANCE), rule.start)):
         last = merged[-1] if merged else None
-        if last and abs(last.at - rule.at) <= TOLERANCE and rule.start <= last.end + TOLERANCE:
-            merged[-1] = Rule(last.at, last.start, max(last.end, rule.end))
+        meets = last and rule.start <= last.end + TOLERANCE and last.start <= rule.end + TOLERANCE
+        if last and meets and abs(last.at - rule.at) <= TOLERANCE:
+            merged[-1] = Rule(last.at, min(last.start, rule.start), max(last.end, rule.end))
         else:
             merged.append(rule)
     return merged
@@ -230,6 +232,31 @@ def _positions(rules: list[Rule]) -> list[float]:
         if not positions or at - positions[-1] > TOLERANCE:
             positions.append(at)
     return positions
+
+
+def _with_open_borders(grid: Grid, words: list[Word]) -> Grid:
+    """With rules where some rows have none, but their words keep to their columns on either side of the border."""
+    down = _by_position(grid.down, grid.xs)
+    if all(_is_ruled(rules, (top + bottom) / 2) for rules in down for top, bottom in pairwise(grid.ys)):
+        return grid
+    added: list[Rule] = []
+    for top, bottom in pairwise(grid.ys):
+        in_row = [word for word in words if top <= (word[1] + word[3]) / 2 < bottom]
+        for column, (left, x, right) in enumerate(zip(grid.xs, grid.xs[1:], grid.xs[2:], strict=False), start=1):
+            if not _is_ruled(down[column], (top + bottom) / 2) and _is_left_free(x, left, right, in_row):
+                added.append(Rule(x, top + TOLERANCE, bottom - TOLERANCE))
+    return replace(grid, down=[*grid.down, *added])
+
+
+def _is_left_free(x: float, left: float, right: float, words: list[Word]) -> bool:
+    """Whether words between `left` and `right` stand on both sides of a border, with the gap of two columns."""
+    near = [word for word in words if word[2] > left and word[0] < right]
+    before = [word for word in near if word[0] + word[2] < 2 * x]
+    after = [word for word in near if word[0] + word[2] >= 2 * x]
+    if not before or not after:
+        return False
+    end, start = max(word[2] for word in before), min(word[0] for word in after)
+    return end <= x <= start and start - end >= _COLUMN_GAP * max(word[3] - word[1] for word in near)
 
 
 def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | None:
