@@ -19,8 +19,8 @@ from app.parsing.parsers.pdf_text import Drawing
 from app.parsing.tables import without_empty_edges
 
 TOLERANCE = 3.0  # points within which ends of rules meet
-_MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
-_MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
+MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
+MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
 _MIN_LENGTH = 6.0
 _MOST_CORNERED = 1_000  # strokes with corners: more of them are a plot
 _MAX_PATHS = 20_000
@@ -81,7 +81,7 @@ def boxed_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> li
         if box[2] - box[0] < _MIN_LENGTH and box[3] - box[1] < _MIN_LENGTH:
             continue
         if plain:
-            _add_rectangle(across, down, box, stroked=stroked, thin=_MAX_STROKE if stroked else _MAX_RULE)
+            _add_rectangle(across, down, box, stroked=stroked, thin=MAX_STROKE if stroked else MAX_RULE)
         elif stroked:
             cornered += 1
     if 0 < cornered <= _MOST_CORNERED:
@@ -156,7 +156,7 @@ def _add_segment(across: list[Rule], down: list[Rule], x0: float, y0: float, x1:
         down.append(Rule((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
 
 
-def _add_rectangle(across: list[Rule], down: list[Rule], box: Box, *, stroked: bool, thin: float = _MAX_RULE) -> None:
+def _add_rectangle(across: list[Rule], down: list[Rule], box: Box, *, stroked: bool, thin: float = MAX_RULE) -> None:
     """A thin rectangle is a rule, a stroked one is four; shading alone is neither."""
     left, top, right, bottom = min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])
     if bottom - top <= thin:
@@ -272,7 +272,7 @@ def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | 
     lines: set[LineNumber] = set()
     for number, line in groupby(words, key=_line_of):
         of_line = list(line)
-        if not lies_in(union(word[:4] for word in of_line), box):
+        if not lies_in(union((of_line[0][:4], of_line[-1][:4])), box):
             continue
         at = [origin[_band(grid.ys, word[1] + word[3]), _band(grid.xs, word[0] + word[2])] for word in of_line]
         if len({row for row, _ in at}) == 1:
