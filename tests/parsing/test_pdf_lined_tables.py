@@ -279,3 +279,32 @@ def test_numbered_equations_between_rules_are_no_table(parse: Parse) -> None:
     texts = table_of(100, [[f"a = b + {number}", f"({number})"] for number in range(1, 6)], columns=(120, 305))
     rules: list[Rule] = [(100 + 20.0 * row, 60, 400) for row in range(6)]
     assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+
+
+def test_most_rows_may_go_on_with_the_name_above(parse: Parse) -> None:
+    cells = [["Region", "Item", "Price"], ["North", "Corn", "1.0"], *(["", item, "2.0"] for item in ("Rye", "Oats"))]
+    cells += [["South", "Corn", "3.0"], *(["", item, "4.0"] for item in ("Rye", "Oats"))]
+    rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 240)]
+    assert rows(parse(pdf(ruled(rules, table_of(100, cells))), "a.pdf", settings=FAST)) == [cells]
+
+
+def test_a_form_and_the_lines_of_a_play_are_no_tables(parse: Parse) -> None:
+    form = [["Name:", "First name:"], ["Street:", "Number:"], ["Town:", "Postcode:"], ["Telephone:", "E-mail:"]]
+    play = [["Anna", "Come in."], ["Bob", "I am in."], ["Anna", "So I see."], ["Bob", "Then look."]] * 2
+    texts = [*table_of(100, form, columns=(65, 205)), *table_of(300, play, columns=(65, 205))]
+    rules: list[Rule] = [
+        *((100 + 20.0 * row, 60, 400) for row in range(5)),
+        *((y, 60, 410) for y in (300, 340, 380, 420, 460)),
+    ]
+    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+
+
+@pytest.mark.parametrize("turn", [90, 270])
+def test_a_lined_table_may_lie_on_its_side(parse: Parse, turn: int) -> None:
+    rules, texts = three_lines(100)
+
+    def draw(page: pymupdf.Page, _: int) -> None:
+        with pymupdf.open(stream=pdf(ruled(rules, texts))) as upright:
+            page.show_pdf_page(page.rect, upright, 0, rotate=turn)
+
+    assert rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [ROWS]

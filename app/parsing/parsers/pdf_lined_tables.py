@@ -149,7 +149,7 @@ def _table(part: _Part, rules: list[_Pieced], words: list[Word]) -> FoundTable |
     stack, bands = part = _with_head_above(part, joints, words)
     head, body = _words(bands[:1]), _words(bands[1:])
     xs = [stack[0].start, *(joints or _borders(bands[0], body)), stack[0].end]
-    if len(xs) < 3 or not (joints or _may_be_head(bands[0], xs)):
+    if len(xs) < 3 or not (joints or _may_be_head(bands[0], bands[1:], xs)):
         return None
     across = _row_rules(part, xs, has_cells=bool(joints))
     if across is None:
@@ -188,9 +188,10 @@ def _with_head_above(part: _Part, joints: list[float], words: list[Word]) -> _Pa
     return _Part([first._replace(at=lines[-1].top - 1), *part.rules], [lines[-1:], *part.bands])
 
 
-def _may_be_head(lines: list[_Line], xs: list[float]) -> bool:
+def _may_be_head(lines: list[_Line], body: list[list[_Line]], xs: list[float]) -> bool:
     """Whether they are neither rows of a table nor lines of prose, in columns that are told by gaps."""
-    if len(lines) > _MOST_HEAD_LINES and all(len(_filled(line, xs)) == len(xs) - 1 for line in lines):
+    most = 1 if all(len(band) > 1 and _are_full(band, xs) for band in body) else _MOST_HEAD_LINES
+    if len(lines) > most and _are_full(lines, xs):
         return False
     wide = _PROSE_WIDTH * _height(_words([lines]))
     return all(sum(width > wide for width in column) < 2 for column in _widths(lines, xs))
@@ -214,8 +215,8 @@ def _row_rules(part: _Part, xs: list[float], *, has_cells: bool) -> list[Rule] |
     may_be_rows = len(bands) >= (_CELLED_ROWS if has_cells else _RULED_ROWS)
     rows = _unwrapped(bands, xs)
     in_rows = [line for band in rows for line in band]
-    all_full = len(in_rows) > len(bands) and all(len(_filled(line, xs)) == len(xs) - 1 for line in in_rows)
-    may_be_lines = (len(bands) < _RULED_ROWS or all_full) and not _is_title(_words([head]), xs)
+    are_groups = len(in_rows) > len(bands) and _are_full(in_rows, xs)
+    may_be_lines = (len(bands) < _RULED_ROWS or are_groups) and not _is_title(_words([head]), xs)
     if may_be_lines and _is_line_a_row(in_rows, xs, unnamed=0.0 if may_be_rows else _UNNAMED):
         between = (pair for band in rows for pair in pairwise(band))
         return [*stack, *(Rule((above.bottom + below.top) / 2, xs[0], xs[-1]) for above, below in between)]
@@ -250,6 +251,11 @@ def _filled(line: _Line, xs: list[float]) -> set[int]:
     return {bisect_right(xs, (word[0] + word[2]) / 2) for word in line.words}
 
 
+def _are_full(lines: list[_Line], xs: list[float]) -> bool:
+    """Whether each has words in all columns."""
+    return all(len(_filled(line, xs)) == len(xs) - 1 for line in lines)
+
+
 def _is_title(head: list[Word], xs: list[float]) -> bool:
     """Whether one text runs over several columns: of an algorithm or a listing, whose lines are no rows."""
     left, right = min(word[0] for word in head), max(word[2] for word in head)
@@ -271,13 +277,19 @@ def _is_worth_it(table: FoundTable) -> bool:
     """Few cells, or mostly empty ones, are a plot's; amounts without names are the sums of a larger table, which have
     rules of their own."""
     cells = [cell for row in table.cells for cell in row]
-    named = sum(any(map(str.isalpha if len(row) == 2 else str.isalnum, row[0])) for row in table.cells)
-    return len(cells) >= _LEAST_CELLS and sum(map(bool, cells)) * 2 >= len(cells) and named * 2 >= len(table.cells)
+    is_letter = str.isalpha if len(table.cells[0]) == 2 else str.isalnum
+    named = [any(map(is_letter, row[0])) for row in table.cells]
+    first = named.index(True, 1) if any(named[1:]) else len(named)
+    grouped = sum(all(row[1:]) and not row[0] for row in table.cells[first:])
+    has_names = (sum(named) + grouped) * 2 >= len(table.cells)
+    return len(cells) >= _LEAST_CELLS and sum(map(bool, cells)) * 2 >= len(cells) and has_names
 
 
 def _has_head(table: FoundTable) -> bool:
-    """Not where a column says the same from its first row on, but for numbers: equations, questions, steps."""
-    return not any(
+    """Not where a column says the same from its first row on, but for numbers: equations, questions, steps; nor where
+    the first row asks, as a form does."""
+    asks = all(cell.endswith((":", "：")) for cell in table.cells[0] if cell)
+    return not asks and not any(
         len({_NUMBER.sub("0", cell) for cell in column}) == 1 and not _FIGURE.fullmatch(column[0])
         for column in zip(*table.cells, strict=True)
     )
@@ -370,11 +382,19 @@ def _is_line_a_row(lines: list[_Line], xs: list[float], unnamed: float) -> bool:
     columns; and not as columns of prose do, or one of it beside some names."""
     filled_columns = [_filled(line, xs) for line in lines]
     without = [columns for columns in filled_columns if 1 not in columns]
-    if len(without) > unnamed * len(lines) or any(len(columns) * 2 < len(xs) - 1 for columns in without):
+    may_be_groups = unnamed > 0 and len(xs) > 3 and all(len(columns) == len(xs) - 2 for columns in without)
+    most = len(lines) if may_be_groups and _has_figures(lines, xs) else unnamed * len(lines)
+    if len(without) > most or any(len(columns) * 2 < len(xs) - 1 for columns in without):
         return False
     wide = _PROSE_WIDTH * _height(_words([lines]))
     prose = sum(median(widths) > wide for widths in _widths(lines, xs))
     return prose == 0 or (prose == 1 and not without)
+
+
+def _has_figures(lines: list[_Line], xs: list[float]) -> bool:
+    """Whether the last column has them in each line: a cell that goes on in the next line has no more of them."""
+    last = xs[-2]
+    return all(any(word[0] + word[2] > 2 * last and _NUMBER.search(word[4]) for word in line.words) for line in lines)
 
 
 def _spans(stack: list[Rule], rules: list[_Pieced], head: list[Word], xs: list[float]) -> list[Rule]:
