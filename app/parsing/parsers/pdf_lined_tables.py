@@ -23,6 +23,8 @@ from app.parsing.parsers.pdf_tables import (
     Rule,
     Word,
     filled,
+    middle,
+    text_lines,
     unbroken,
 )
 from app.parsing.parsers.pdf_text import Drawing
@@ -75,7 +77,7 @@ def lined_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> It
     rules = _across(drawings)
     stacks = _stacks([rule for rule, _ in rules]) if _LEAST_RULES <= len(rules) <= _MOST_RULES else []
     on_page = words() if stacks else []
-    from_top = sorted(on_page, key=_middle)
+    from_top = sorted(on_page, key=middle)
     for stack in stacks:
         for part in _parted_by_prose(stack, from_top):
             table = _table(part, rules, on_page)
@@ -175,7 +177,7 @@ def _with_head_above(part: _Part, joints: list[float], words: list[Word]) -> _Pa
     """With the line above the first rule, where its words are the heads of the columns."""
     first, body = part.rules[0], _words(part.bands)
     borders = joints or [(left + right) / 2 for left, right in _gaps(body)]
-    from_top = sorted(words, key=_middle) if borders else []
+    from_top = sorted(words, key=middle) if borders else []
     lines = _lines(_between(first._replace(at=first.at - 2 * _height(body)), first, from_top))
     if not lines:
         return part
@@ -317,13 +319,13 @@ def _borders(head: list[_Line], body: list[Word]) -> list[float]:
 def _free_middle(gap: Interval, runs: list[Interval]) -> float:
     """The middle of what runs of words in the head, which may be wider than the column below, leave of a gap."""
     left, right = gap
-    middle = (left + right) / 2
+    centre = (left + right) / 2
     for start, end in runs:
-        if start + end < 2 * middle:
+        if start + end < 2 * centre:
             left = max(left, min(end, gap[1]))
         else:
             right = min(right, max(start, gap[0]))
-    return (left + right) / 2 if left < right else middle
+    return (left + right) / 2 if left < right else centre
 
 
 def _runs(words: list[Word]) -> list[Interval]:
@@ -353,27 +355,17 @@ def _height(words: list[Word]) -> float:
 
 def _lines(words: list[Word]) -> list[_Line]:
     """From top to bottom, as `words` are sorted."""
-    rows: list[list[Word]] = []
-    for word in words:
-        if rows and _middle(word) - _middle(rows[-1][0]) <= 0.5 * (word[3] - word[1]):
-            rows[-1].append(word)
-        else:
-            rows.append([word])
-    return [_Line(min(word[1] for word in row), max(word[3] for word in row), row) for row in rows]
+    return [_Line(min(word[1] for word in row), max(word[3] for word in row), row) for row in text_lines(words)]
 
 
 def _words(bands: list[list[_Line]]) -> list[Word]:
     return [word for lines in bands for line in lines for word in line.words]
 
 
-def _middle(word: Word) -> float:
-    return (word[1] + word[3]) / 2
-
-
 def _between(above: Rule, below: Rule, from_top: list[Word]) -> list[Word]:
     """The words between two rules, as sorted by their middles."""
     left, right = above.start - _SAME_END, above.end + _SAME_END
-    first, end = bisect_right(from_top, above.at, key=_middle), bisect_left(from_top, below.at, key=_middle)
+    first, end = bisect_right(from_top, above.at, key=middle), bisect_left(from_top, below.at, key=middle)
     return [word for word in from_top[first:end] if left <= (word[0] + word[2]) / 2 <= right]
 
 

@@ -28,6 +28,7 @@ _MAX_RULES = 3_000
 _MAX_GRID_CELLS = 20_000
 _WORD_GAP = 0.4  # of the height of a word: a wider gap parts two columns
 _COLUMN_GAP = 1.0  # of the height of a word: so wide a gap on a border parts two cells without a rule
+_MOST_OPEN, _LEAST_OPEN = 3, 3  # rows by rules, of which one has so many lines
 _TOUCHING = 0.1  # of the height of a word: no space parts what is nearer
 _MOST_HEADER_ROWS = 4
 _MANY_LINES = 12
@@ -98,7 +99,7 @@ def _tables(across: list[Rule], down: list[Rule], words: Callable[[], list[Word]
     if not grids:
         return []
     on_page = words()
-    found = (filled(_with_open_borders(grid, on_page), on_page) for grid in grids)
+    found = (filled(_with_open_borders(_with_open_rows(grid, on_page), on_page), on_page) for grid in grids)
     return [table for table in found if table is not None]
 
 
@@ -232,6 +233,43 @@ def _positions(rules: list[Rule]) -> list[float]:
         if not positions or at - positions[-1] > TOLERANCE:
             positions.append(at)
     return positions
+
+
+def _with_open_rows(grid: Grid, words: list[Word]) -> Grid:
+    """With rules between lines that fill every column and end in figures, where hardly more than the head is ruled."""
+    if len(grid.ys) > _MOST_OPEN + 1:
+        return grid
+    added: list[Rule] = []
+    for top, bottom in pairwise(grid.ys):
+        within = [word for word in words if lies_in(word[:4], (grid.xs[0], top, grid.xs[-1], bottom))]
+        lines = text_lines(sorted(within, key=middle))
+        if len(lines) >= _LEAST_OPEN and all(_is_row_of_figures(line, grid.xs) for line in lines):
+            edges = [(min(word[1] for word in line), max(word[3] for word in line)) for line in lines]
+            added += [Rule((above[1] + below[0]) / 2, grid.xs[0], grid.xs[-1]) for above, below in pairwise(edges)]
+    ys = sorted([*grid.ys, *(rule.at for rule in added)])
+    return replace(grid, ys=ys, across=[*grid.across, *added])
+
+
+def _is_row_of_figures(line: list[Word], xs: list[float]) -> bool:
+    columns = [_band(xs, word[0] + word[2]) for word in line]
+    last = [word for word, column in zip(line, columns, strict=True) if column == len(xs) - 2]
+    return len(set(columns)) == len(xs) - 1 and any(map(str.isdecimal, "".join(word[4] for word in last)))
+
+
+def text_lines(words: list[Word]) -> list[list[Word]]:
+    """Those that stand side by side, across all columns; from top to bottom, as `words` are sorted by their middles."""
+    lines: list[list[Word]] = []
+    for word in words:
+        if lines and middle(word) - middle(lines[-1][0]) <= 0.5 * (word[3] - word[1]):
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    return lines
+
+
+def middle(word: Word) -> float:
+    """Its height on the page."""
+    return (word[1] + word[3]) / 2
 
 
 def _with_open_borders(grid: Grid, words: list[Word]) -> Grid:
