@@ -6,7 +6,6 @@ prose is read column by column, any other row by row, since then the gutters are
 This is the recursive X-Y cut (Nagy and Seth 1984) with the horizontal cuts chosen so as not to break columns.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
@@ -42,7 +41,7 @@ def in_reading_order(lines: list[Line]) -> list[Line]:
     ordered: list[Line] = []
     for number, column in enumerate(_columns(lines, 0)):
         for band in column:
-            for line in _in_order(band) if len(band) > 1 else band:
+            for line in _in_order(band):
                 line.column = number
                 ordered.append(line)
     return ordered
@@ -188,15 +187,17 @@ def _gaps(covered: list[Interval], size: float) -> list[Interval]:
     return [(end, start) for (_, end), (start, _) in pairwise(covered) if start - end >= least]
 
 
-def _in_order(band: list[Line]) -> Iterator[Line]:
+def _in_order(band: list[Line]) -> list[Line]:
     """One line, or tables with what stands beside them: first what is above or left of a table's middle."""
-    rest = band
-    for table in sorted([line for line in band if line.table is not None], key=_left):
-        texts = [line for line in rest if line.table is None]
-        yield from map(_joined, _bands([line for line in texts if _precedes(line, table)]))
-        yield table
-        rest = [line for line in texts if not _precedes(line, table)]
-    yield from map(_joined, _bands(rest))
+    tables = [line for line in band if line.table is not None] if len(band) > 1 else []
+    if not tables:
+        return [_joined(band)]
+    ordered: list[Line] = []
+    rest = [line for line in band if line.table is None]
+    for table in sorted(tables, key=_left):
+        ordered += [*map(_joined, _bands([line for line in rest if _precedes(line, table)])), table]
+        rest = [line for line in rest if not _precedes(line, table)]
+    return [*ordered, *map(_joined, _bands(rest))]
 
 
 def _precedes(line: Line, table: Line) -> bool:

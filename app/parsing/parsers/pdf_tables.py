@@ -4,7 +4,7 @@ PyMuPDF's own `find_tables` takes 0.3 to 0.6 s a page, since it looks at every c
 from C in a few milliseconds, and a page without a grid costs only the look.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,6 +29,7 @@ _MAX_GRID_CELLS = 20_000
 _WORD_GAP = 0.4  # of the height of a word: a wider gap parts two columns
 _COLUMN_GAP = 1.0  # of the height of a word: so wide a gap on a border parts two cells without a rule
 _MOST_OPEN, _LEAST_OPEN = 3, 3  # rows by rules, of which one has so many lines
+_LEAST_LINE = 6.0  # points
 _TOUCHING = 0.1  # of the height of a word: no space parts what is nearer
 _MOST_HEADER_ROWS = 4
 _MANY_LINES = 12
@@ -196,6 +197,8 @@ class Grid:
 
 def _grids(across: list[Rule], down: list[Rule]) -> list[Grid | None]:
     """Sets of rules that cross or meet, directly or by others."""
+    across = sorted(across)
+    heights = [row.at for row in across]
     parent = list(range(len(across) + len(down)))
 
     def root(item: int) -> int:
@@ -204,12 +207,10 @@ def _grids(across: list[Rule], down: list[Rule]) -> list[Grid | None]:
             item = parent[item]
         return item
 
-    for i, row in enumerate(across):
-        for j, column in enumerate(down):
-            if (
-                row.start - TOLERANCE <= column.at <= row.end + TOLERANCE
-                and column.start - TOLERANCE <= row.at <= column.end + TOLERANCE
-            ):
+    for j, column in enumerate(down):
+        first = bisect_left(heights, column.start - TOLERANCE)
+        for i in range(first, bisect_right(heights, column.end + TOLERANCE)):
+            if across[i].start - TOLERANCE <= column.at <= across[i].end + TOLERANCE:
                 parent[root(i)] = root(len(across) + j)
     members: dict[int, tuple[list[Rule], list[Rule]]] = defaultdict(lambda: ([], []))
     for i, rule in enumerate(across):
@@ -240,8 +241,12 @@ def _with_open_rows(grid: Grid, words: list[Word]) -> Grid:
     if len(grid.ys) > _MOST_OPEN + 1:
         return grid
     added: list[Rule] = []
+    left, right = 2 * grid.xs[0], 2 * grid.xs[-1]
     for top, bottom in pairwise(grid.ys):
-        within = [word for word in words if lies_in(word[:4], (grid.xs[0], top, grid.xs[-1], bottom))]
+        if bottom - top < _LEAST_OPEN * _LEAST_LINE:
+            continue
+        at_its_height = [word for word in words if 2 * top <= word[1] + word[3] < 2 * bottom]
+        within = [word for word in at_its_height if left <= word[0] + word[2] <= right]
         lines = text_lines(sorted(within, key=middle))
         if len(lines) >= _LEAST_OPEN and all(_is_row_of_figures(line, grid.xs) for line in lines):
             edges = [(min(word[1] for word in line), max(word[3] for word in line)) for line in lines]
@@ -277,11 +282,13 @@ def _with_open_borders(grid: Grid, words: list[Word]) -> Grid:
     down = _by_position(grid.down, grid.xs)
     if all(_is_ruled(rules, (top + bottom) / 2) for rules in down for top, bottom in pairwise(grid.ys)):
         return grid
+    rows: dict[int, list[Word]] = defaultdict(list)
+    for word in words:
+        rows[bisect_right(grid.ys, middle(word)) - 1].append(word)
     added: list[Rule] = []
-    for top, bottom in pairwise(grid.ys):
-        in_row = [word for word in words if top <= (word[1] + word[3]) / 2 < bottom]
+    for row, (top, bottom) in enumerate(pairwise(grid.ys)):
         for column, (left, x, right) in enumerate(zip(grid.xs, grid.xs[1:], grid.xs[2:], strict=False), start=1):
-            if not _is_ruled(down[column], (top + bottom) / 2) and _is_left_free(x, left, right, in_row):
+            if not _is_ruled(down[column], (top + bottom) / 2) and _is_left_free(x, left, right, rows[row]):
                 added.append(Rule(x, top + TOLERANCE, bottom - TOLERANCE))
     return replace(grid, down=[*grid.down, *added])
 
