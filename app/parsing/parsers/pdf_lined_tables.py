@@ -90,7 +90,7 @@ def _across(drawings: list[Drawing]) -> list[_Pieced]:
     pieces = sorted(
         Rule((top + bottom) / 2, left, right)
         for (left, top, right, bottom), stroked, plain in drawings
-        if plain and bottom - top <= (MAX_STROKE if stroked else MAX_RULE)
+        if plain and right - left > bottom - top <= (MAX_STROKE if stroked else MAX_RULE)
     )
     heights: list[list[Rule]] = []
     for piece in pieces:
