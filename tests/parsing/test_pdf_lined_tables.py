@@ -1,6 +1,9 @@
 """Tables of PDFs with rules between rows only, and what has such rules and is no table."""
 
+from collections.abc import Callable
 from itertools import pairwise
+
+import pytest
 
 from app.parsing.document import ElementKind, ParsedDocument
 from app.parsing.parsers.pdf_engine import pymupdf
@@ -132,3 +135,176 @@ def test_raised_type_stays_in_its_line(parse: Parse) -> None:
     assert rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [
         [["Case", "Dose"], ["No 0", "1.5 x 106"], ["No 1", "1.5 x 106"]]
     ]
+
+
+def table_of(
+    top: float, cells: list[list[str]], *, step: float = 20, columns: tuple[float, ...] = (65, 205, 305)
+) -> list[Text]:
+    """Texts of cells, one row a step."""
+    return [
+        (x, top + 14 + step * row, cell)
+        for row, of_row in enumerate(cells)
+        for x, cell in zip(columns, of_row, strict=True)
+        if cell
+    ]
+
+
+FRUIT = [["Item", "Weight", "Price"], ["Apples", "1.5", "3.20"], ["Pears", "2.0", "4.10"], ["Plums", "0.7", "2.90"]]
+
+
+def thick(page: pymupdf.Page, y: float) -> None:
+    page.draw_line((60, y), (400, y), width=2)
+
+
+def doubled(page: pymupdf.Page, y: float) -> None:
+    for shift in (0, 2):
+        page.draw_line((60, y + shift), (400, y + shift), width=0.5)
+
+
+def dashed(page: pymupdf.Page, y: float) -> None:
+    for number in range(68):
+        left = 60 + 5 * number
+        page.draw_rect((left, y, left + 3, y + 0.75), color=None, fill=(0, 0, 0))
+
+
+@pytest.mark.parametrize("draw_rule", [thick, doubled, dashed])
+def test_rules_may_be_thick_or_doubled_or_dashed(
+    parse: Parse, draw_rule: Callable[[pymupdf.Page, float], None]
+) -> None:
+    def draw(page: pymupdf.Page, number: int) -> None:
+        for row in range(5):
+            draw_rule(page, 100 + 20 * row)
+        ruled([], table_of(100, FRUIT))(page, number)
+
+    assert rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [FRUIT]
+
+
+def test_a_head_may_have_no_rule_above(parse: Parse) -> None:
+    rules: list[Rule] = [(y, 60, 400) for y in (120, 140, 160, 180)]
+    prose: Text = (60, 80, "What stands above the head is no part of the table.")
+    document = parse(pdf(ruled(rules, [prose, *table_of(100, FRUIT)])), "a.pdf", settings=FAST)
+    assert rows(document) == [FRUIT]
+    assert prose[2] in document.text
+
+
+def test_groups_between_rules_have_a_row_for_each_line(parse: Parse) -> None:
+    cells = [*FRUIT, *FRUIT[1:], ["Total", "8.4", "20.40"]]
+    rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 180, 240, 260)]
+    assert rows(parse(pdf(ruled(rules, table_of(100, cells))), "a.pdf", settings=FAST)) == [cells]
+
+
+def test_lines_that_stand_closer_than_rows_are_of_one_cell(parse: Parse) -> None:
+    """In the first column and in another."""
+    rules: list[Rule] = [(100, 60, 400), (120, 60, 400), (240, 60, 400)]
+    texts = table_of(100, FRUIT, step=36)[:3]
+    for row, (name, weight, price) in enumerate(FRUIT[1:]):
+        y = 134.0 + 36 * row
+        texts += [
+            (65, y, name),
+            (65, y + 11, "of the region"),
+            (205, y, weight),
+            (205, y + 11, "or so"),
+            (305, y, price),
+        ]
+        texts += [(65, y + 22, "last year")]
+    document = parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)
+    assert rows(document) == [
+        [
+            FRUIT[0],
+            *([f"{name}\nof the region\nlast year", f"{weight}\nor so", price] for name, weight, price in FRUIT[1:]),
+        ]
+    ]
+
+
+def test_rules_of_some_columns_part_the_rows_beside_a_merged_cell(parse: Parse) -> None:
+    edges = (60, 200, 300, 400)
+    whole: list[Rule] = [(y, left, right) for y in (100, 120, 160, 200) for left, right in pairwise(edges)]
+    some: list[Rule] = [(y, left, right) for y in (140, 180) for left, right in pairwise(edges[1:])]
+    texts = table_of(100, [["Region", "Item", "Price"], *([["", *row[::2]] for row in (*FRUIT[1:], FRUIT[1])])])
+    document = parse(
+        pdf(ruled([*whole, *some], [*texts, (65, 144, "North"), (65, 184, "South")])), "a.pdf", settings=FAST
+    )
+    assert [row[0] for row in rows(document)[0]] == ["Region", "North", "North", "South", "South"]
+    assert [row[1] for row in rows(document)[0]] == ["Item", "Apples", "Pears", "Plums", "Apples"]
+
+
+@pytest.mark.parametrize("pieces", [((160, 410),), ((160, 285), (285, 410))], ids=["one rule", "two pieces"])
+def test_a_rule_below_two_spans_is_two(parse: Parse, pieces: tuple[tuple[float, float], ...]) -> None:
+    rules: list[Rule] = [(y, 60, 410) for y in (100, 140, 200)] + [(120.0, *ends) for ends in pieces]
+    texts = table_of(
+        120,
+        [["Item", *("2001", "2002") * 2], ["Corn", "1", "2", "3", "4"], ["Rye", "5", "6", "7", "8"], ["Oats", *"9012"]],
+        columns=(65, 165, 225, 290, 350),
+    )
+    (table,) = of_kind(
+        parse(pdf(ruled(rules, [(165, 114, "North"), (290, 114, "South"), *texts])), "a.pdf", settings=FAST),
+        ElementKind.TABLE,
+    )
+    assert table.table is not None
+    assert table.table.rows[:2] == [["Item", "North", "North", "South", "South"], ["Item", *("2001", "2002") * 2]]
+    assert table.table.header_rows == 2
+
+
+def test_an_algorithm_with_numbered_lines_is_no_table(parse: Parse) -> None:
+    steps = ["Input: a graph", "colour it", "take the next", "return all"]
+    cells = [["", "", ""], *([f"{number}:", step, "// why"] for number, step in enumerate(steps, 1))]
+    rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 200)]
+    title: Text = (65, 114, "Algorithm 1 Greedy colouring")
+    texts = [title, *table_of(100, cells, columns=(65, 95, 305))]
+    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_short_columns_of_prose_between_rules_are_no_table(parse: Parse, count: int) -> None:
+    texts: list[Text] = []
+    width = 480 / count
+    for row in range(20):
+        y = 114.0 + 12 * row + 6 * (row // 4)
+        texts += [(60 + width * column, y, f"{row}.{column} some words of a text") for column in range(count)]
+    rules: list[Rule] = [(100 + 54.0 * part, 60, 540) for part in range(6)]
+    document = parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)
+    assert rows(document) == []
+
+
+def test_an_abstract_beside_keywords_is_no_table(parse: Parse) -> None:
+    """As journals print it; the keywords would name the lines of the abstract."""
+    texts: list[Text] = [(65, 114, "Article info"), (205, 114, "Abstract")]
+    texts += [(65, 134 + 12.0 * row, word) for row, word in enumerate(("Keywords", "grapes", "wine", "soil", "rain"))]
+    texts += [(205, 134 + 12.0 * row, PROSE) for row in range(8)]
+    rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 230)]
+    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+
+
+def test_numbered_equations_between_rules_are_no_table(parse: Parse) -> None:
+    texts = table_of(100, [[f"a = b + {number}", f"({number})"] for number in range(1, 6)], columns=(120, 305))
+    rules: list[Rule] = [(100 + 20.0 * row, 60, 400) for row in range(6)]
+    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+
+
+def test_most_rows_may_go_on_with_the_name_above(parse: Parse) -> None:
+    cells = [["Region", "Item", "Price"], ["North", "Corn", "1.0"], *(["", item, "2.0"] for item in ("Rye", "Oats"))]
+    cells += [["South", "Corn", "3.0"], *(["", item, "4.0"] for item in ("Rye", "Oats"))]
+    rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 240)]
+    assert rows(parse(pdf(ruled(rules, table_of(100, cells))), "a.pdf", settings=FAST)) == [cells]
+
+
+def test_a_form_and_the_lines_of_a_play_are_no_tables(parse: Parse) -> None:
+    form = [["Name:", "First name:"], ["Street:", "Number:"], ["Town:", "Postcode:"], ["Telephone:", "E-mail:"]]
+    play = [["Anna", "Come in."], ["Bob", "I am in."], ["Anna", "So I see."], ["Bob", "Then look."]] * 2
+    texts = [*table_of(100, form, columns=(65, 205)), *table_of(300, play, columns=(65, 205))]
+    rules: list[Rule] = [
+        *((100 + 20.0 * row, 60, 400) for row in range(5)),
+        *((y, 60, 410) for y in (300, 340, 380, 420, 460)),
+    ]
+    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+
+
+@pytest.mark.parametrize("turn", [90, 270])
+def test_a_lined_table_may_lie_on_its_side(parse: Parse, turn: int) -> None:
+    rules, texts = three_lines(100)
+
+    def draw(page: pymupdf.Page, _: int) -> None:
+        with pymupdf.open(stream=pdf(ruled(rules, texts))) as upright:
+            page.show_pdf_page(page.rect, upright, 0, rotate=turn)
+
+    assert rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [ROWS]

@@ -1,6 +1,6 @@
 """PDF documents through PyMuPDF."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
@@ -127,14 +127,17 @@ class _Page:
                 tables = ruled_tables(page, words)
         for table in tables:
             drawings = [drawing for drawing in drawings if not lies_in(drawing.box, table.box)]
-        self._put_in(found, [*tables, *lined_tables(drawings, words)])
+        self._put_in(found, tables)
+        self._put_in(found, lined_tables(drawings, lambda: _without(found.strays, words())))
         return True
 
     def _turned(self, box: Box, found: PageLines) -> Box:
         return turned(box, found.turn, self._read.width, self._read.height)
 
     def _words(self, found: PageLines) -> list[Word]:
-        words = self._read.words()
+        """Of the lines that are left."""
+        left = {line.number for line in (*found.lines, *found.strays)}
+        words = [word for word in self._read.words() if word[5:7] in left]
         if found.turn == UPRIGHT:
             return words
         return [(*self._turned((x0, y0, x1, y1), found), *rest) for x0, y0, x1, y1, *rest in words]
@@ -161,15 +164,22 @@ class _Page:
             page.show_pdf_page(page.rect, self._page.parent, self._page.number, rotate=_ROTATION[turn])
             yield page
 
-    def _put_in(self, found: PageLines, tables: list[FoundTable]) -> None:
+    def _put_in(self, found: PageLines, tables: Iterable[FoundTable]) -> None:
         """Replaces lines by the tables that they are in; what stands in a table already stays there."""
         for table in tables:
-            inside = [line for line in found.lines if lies_in(line.box, table.box)]
-            if not inside or any(line.table is not None for line in inside):
+            left = {line.number for line in (*found.lines, *found.strays)}
+            holds_another = any(line.table is not None and lies_in(line.box, table.box) for line in found.lines)
+            if holds_another or not table.lines <= left:
                 continue
             place = as_stored(table.box, found.turn, self._read.width, self._read.height)
-            outside = [line for line in found.lines if not lies_in(line.box, table.box)]
-            found.lines = [*outside, Line(text="", box=table.box, place=place, table=table.table())]
+            found.lines = [line for line in found.lines if line.number not in table.lines]
+            found.lines.append(Line(text="", box=table.box, place=place, table=table.table()))
+            found.strays = [line for line in found.strays if line.number not in table.lines]
+
+
+def _without(lines: list[Line], words: list[Word]) -> list[Word]:
+    numbers = {line.number for line in lines}
+    return [word for word in words if word[5:7] not in numbers] if numbers else words
 
 
 def _content_bytes(page: pymupdf.Page) -> int:

@@ -5,6 +5,7 @@ a band is a row; where only the head has (the "three-line table"), each line of 
 in several ways is left to the model of page layout.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -13,11 +14,23 @@ from typing import NamedTuple
 
 from app.parsing.parsers.pdf_kinds import names_table
 from app.parsing.parsers.pdf_order import Interval
-from app.parsing.parsers.pdf_tables import TOLERANCE, FoundTable, Grid, Rule, Word, filled, unbroken
+from app.parsing.parsers.pdf_tables import (
+    MAX_RULE,
+    MAX_STROKE,
+    TOLERANCE,
+    FoundTable,
+    Grid,
+    Rule,
+    Word,
+    filled,
+    middle,
+    text_lines,
+    unbroken,
+)
 from app.parsing.parsers.pdf_text import Drawing
 
-_THIN = 2.5  # points
-_SHORTEST = 6.0  # points, of a piece
+_THIN = 2.5  # points between rules that are one, or a double one
+_SHORTEST = 6.0  # points; shorter ones are dashes of a rule, or nothing
 _SAME_END = 4.0  # points by which ends of the rules of one table may differ
 _NARROWEST = 72.0  # points
 _LEAST_RULES, _MOST_RULES = 3, 500
@@ -27,8 +40,13 @@ _MOST_LINES = 6  # of text in a row, in the mean
 _GAP = 0.6  # of the height of the type, between two columns
 _PROSE_WIDTH = 7.0  # heights of type: a column with longer lines than this is prose
 _UNNAMED = 0.5  # of the rows
+_MOST_HEAD_LINES = 2  # with words in each column
+_CLOSER = 0.1  # heights of type by which the lines of a cell are nearer than rows
 _LEAST_CELLS = 6
 _MOST_COLUMNS = 40
+_NUMBER = re.compile(r"\d+")
+_FIGURE = re.compile(r"[^\w()]*\d[\W\d]*")
+"""A year at the head of figures says no less than they do; a number in brackets, that of an equation."""
 
 
 _Pieced = tuple[Rule, list[float]]
@@ -59,7 +77,7 @@ def lined_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> It
     rules = _across(drawings)
     stacks = _stacks([rule for rule, _ in rules]) if _LEAST_RULES <= len(rules) <= _MOST_RULES else []
     on_page = words() if stacks else []
-    from_top = sorted(on_page, key=_middle)
+    from_top = sorted(on_page, key=middle)
     for stack in stacks:
         for part in _parted_by_prose(stack, from_top):
             table = _table(part, rules, on_page)
@@ -71,8 +89,8 @@ def _across(drawings: list[Drawing]) -> list[_Pieced]:
     """From top to bottom; pieces that meet are one rule."""
     pieces = sorted(
         Rule((top + bottom) / 2, left, right)
-        for (left, top, right, bottom), _, plain in drawings
-        if plain and bottom - top <= _THIN and right - left >= _SHORTEST
+        for (left, top, right, bottom), stroked, plain in drawings
+        if plain and right - left > bottom - top <= (MAX_STROKE if stroked else MAX_RULE)
     )
     heights: list[list[Rule]] = []
     for piece in pieces:
@@ -80,7 +98,8 @@ def _across(drawings: list[Drawing]) -> list[_Pieced]:
             heights[-1].append(piece)
         else:
             heights.append([piece])
-    return [rule for height in heights for rule in _joined(sorted(height, key=lambda piece: piece.start))]
+    joined = [rule for height in heights for rule in _joined(sorted(height, key=lambda piece: piece.start))]
+    return [(rule, joints) for rule, joints in joined if rule.end - rule.start >= _SHORTEST]
 
 
 def _joined(pieces: list[Rule]) -> list[_Pieced]:
@@ -88,7 +107,9 @@ def _joined(pieces: list[Rule]) -> list[_Pieced]:
     for piece in pieces:
         before, joints = joined[-1] if joined else (None, [])
         if before is not None and piece.start <= before.end + _SAME_END:
-            joints.append(piece.start)
+            last = joints[-1] if joints else before.start
+            if piece.start > last + _SAME_END and piece.end - piece.start >= _SHORTEST:  # neither doubled nor dashed
+                joints.append(piece.start)
             joined[-1] = before._replace(end=max(before.end, piece.end)), joints
         else:
             joined.append((piece, []))
@@ -126,14 +147,18 @@ def _parted_by_prose(stack: list[Rule], from_top: list[Word]) -> list[_Part]:
 
 
 def _table(part: _Part, rules: list[_Pieced], words: list[Word]) -> FoundTable | None:
-    stack = part.rules
-    head, body = _words(part.bands[:1]), _words(part.bands[1:])
-    joints = _joints([joints for rule, joints in rules if joints and rule in stack])
-    xs = [stack[0].start, *(joints or _borders(part.bands[0], body)), stack[0].end]
-    across = _row_rules(stack, part.bands[1:], xs, has_cells=bool(joints))
-    if len(xs) < 3 or across is None:
+    joints = _joints([joints for rule, joints in rules if joints and rule in part.rules])
+    stack, bands = part = _with_head_above(part, joints, words)
+    head, body = _words(bands[:1]), _words(bands[1:])
+    xs = [stack[0].start, *(joints or _borders(bands[0], body)), stack[0].end]
+    if len(xs) < 3 or not (joints or _may_be_head(bands[0], bands[1:], xs)):
         return None
-    spans = _spans(stack, [rule for rule, _ in rules], head)
+    across = _row_rules(part, xs, has_cells=bool(joints))
+    if across is None:
+        return None
+    if across is stack:
+        across = [*stack, *_rules_of_some_columns(stack, [rule for rule, _ in rules], xs)]
+    spans = _spans(stack, rules, head, xs)
     ys = sorted({rule.at for rule in (*across, *spans)})
     down = [
         rule
@@ -143,27 +168,133 @@ def _table(part: _Part, rules: list[_Pieced], words: list[Word]) -> FoundTable |
     ]
     header_rows = 1 + len({span.at for span in spans})
     table = filled(Grid(xs, ys, [*across, *spans], down), words, header_rows)
-    return table if table is not None and _is_worth_it(table) else None
+    if table is None or not _is_worth_it(table) or not (joints or _has_head(table)):
+        return None
+    return table
 
 
-def _row_rules(stack: list[Rule], bands: list[list[_Line]], xs: list[float], *, has_cells: bool) -> list[Rule] | None:
-    """What parts rows: the rules themselves, or these and the spaces between the lines of `bands`, those of the body.
+def _with_head_above(part: _Part, joints: list[float], words: list[Word]) -> _Part:
+    """With the line above the first rule, where its words are the heads of the columns."""
+    first, body = part.rules[0], _words(part.bands)
+    borders = joints or [(left + right) / 2 for left, right in _gaps(body)]
+    from_top = sorted(words, key=middle) if borders else []
+    lines = _lines(_between(first._replace(at=first.at - 2 * _height(body)), first, from_top))
+    if not lines:
+        return part
+    runs = _runs(lines[-1].words)
+    columns = {
+        (bisect_right(borders, start + TOLERANCE), bisect_right(borders, end - TOLERANCE)) for start, end in runs
+    }
+    if len(runs) < max(2, len(borders)) or len(columns) < len(runs) or any(left != right for left, right in columns):
+        return part
+    return _Part([first._replace(at=lines[-1].top - 1), *part.rules], [lines[-1:], *part.bands])
+
+
+def _may_be_head(lines: list[_Line], body: list[list[_Line]], xs: list[float]) -> bool:
+    """Whether they are neither rows of a table nor lines of prose, in columns that are told by gaps."""
+    most = 1 if all(len(band) > 1 and _are_full(band, xs) for band in body) else _MOST_HEAD_LINES
+    if len(lines) > most and _are_full(lines, xs):
+        return False
+    wide = _PROSE_WIDTH * _height(_words([lines]))
+    return all(sum(width > wide for width in column) < 2 for column in _widths(lines, xs))
+
+
+def _widths(lines: list[_Line], xs: list[float]) -> list[list[float]]:
+    """For each column, how wide the text of each line is in it, in points."""
+    widths: list[list[float]] = []
+    for left, right in pairwise(xs):
+        runs = [[word for word in line.words if left <= (word[0] + word[2]) / 2 < right] for line in lines]
+        widths.append([max(word[2] for word in run) - min(word[0] for word in run) if run else 0.0 for run in runs])
+    return widths
+
+
+def _row_rules(part: _Part, xs: list[float], *, has_cells: bool) -> list[Rule] | None:
+    """What parts rows: the rules themselves, or these and the spaces between the lines of the body.
 
     None where it is not plain. `has_cells` says that rules are drawn cell by cell.
     """
-    lines = [line for band in bands for line in band]
+    stack, (head, *bands) = part
     may_be_rows = len(bands) >= (_CELLED_ROWS if has_cells else _RULED_ROWS)
-    if len(bands) < _RULED_ROWS and _is_line_a_row(lines, xs, unnamed=0.0 if may_be_rows else _UNNAMED):
-        return [*stack, *(Rule((above.bottom + below.top) / 2, xs[0], xs[-1]) for above, below in pairwise(lines))]
-    return stack if may_be_rows and len(lines) <= _MOST_LINES * len(bands) else None
+    rows = _unwrapped(bands, xs)
+    in_rows = [line for band in rows for line in band]
+    are_groups = len(in_rows) > len(bands) and _are_full(in_rows, xs)
+    may_be_lines = (len(bands) < _RULED_ROWS or are_groups) and not _is_title(_words([head]), xs)
+    if may_be_lines and _is_line_a_row(in_rows, xs, unnamed=0.0 if may_be_rows else _UNNAMED):
+        between = (pair for band in rows for pair in pairwise(band))
+        return [*stack, *(Rule((above.bottom + below.top) / 2, xs[0], xs[-1]) for above, below in between)]
+    return stack if may_be_rows and sum(map(len, bands)) <= _MOST_LINES * len(bands) else None
+
+
+def _unwrapped(bands: list[list[_Line]], xs: list[float]) -> list[list[_Line]]:
+    """The lines of each band, those put together that stand closer than the rows do and go on with some cells."""
+    spaces = [
+        below.top - above.bottom
+        for band in bands
+        for above, below in pairwise(band)
+        if len(_filled(below, xs)) == len(xs) - 1
+    ]
+    if not spaces:
+        return bands
+    least = min(spaces) - _CLOSER * _height(_words(bands))
+    found: list[list[_Line]] = []
+    for band in bands:
+        rows: list[_Line] = []
+        for line in band:
+            if rows and line.top - rows[-1].bottom < least and _filled(line, xs) < _filled(rows[-1], xs):
+                rows[-1] = _Line(rows[-1].top, line.bottom, rows[-1].words + line.words)
+            else:
+                rows.append(line)
+        found.append(rows)
+    return found
+
+
+def _filled(line: _Line, xs: list[float]) -> set[int]:
+    """Numbers of the columns, from 1, that the line has words in."""
+    return {bisect_right(xs, (word[0] + word[2]) / 2) for word in line.words}
+
+
+def _are_full(lines: list[_Line], xs: list[float]) -> bool:
+    """Whether each has words in all columns."""
+    return all(len(_filled(line, xs)) == len(xs) - 1 for line in lines)
+
+
+def _is_title(head: list[Word], xs: list[float]) -> bool:
+    """Whether one text runs over several columns: of an algorithm or a listing, whose lines are no rows."""
+    left, right = min(word[0] for word in head), max(word[2] for word in head)
+    return not _gaps(head) and any(left + TOLERANCE < x < right - TOLERANCE for x in xs)
+
+
+def _rules_of_some_columns(stack: list[Rule], rules: list[Rule], xs: list[float]) -> list[Rule]:
+    """Rules in the body that part the rows of some columns only, beside cells of several rows."""
+    return [
+        rule
+        for rule in rules
+        if stack[1].at < rule.at < stack[-1].at
+        and rule not in stack
+        and all(abs(end - _nearest(xs, end)) <= _SAME_END for end in (rule.start, rule.end))
+    ]
 
 
 def _is_worth_it(table: FoundTable) -> bool:
     """Few cells, or mostly empty ones, are a plot's; amounts without names are the sums of a larger table, which have
     rules of their own."""
     cells = [cell for row in table.cells for cell in row]
-    named = sum(any(map(str.isalpha if len(row) == 2 else str.isalnum, row[0])) for row in table.cells)
-    return len(cells) >= _LEAST_CELLS and sum(map(bool, cells)) * 2 >= len(cells) and named * 2 >= len(table.cells)
+    is_letter = str.isalpha if len(table.cells[0]) == 2 else str.isalnum
+    named = [any(map(is_letter, row[0])) for row in table.cells]
+    first = named.index(True, 1) if any(named[1:]) else len(named)
+    grouped = sum(all(row[1:]) and not row[0] for row in table.cells[first:])
+    has_names = (sum(named) + grouped) * 2 >= len(table.cells)
+    return len(cells) >= _LEAST_CELLS and sum(map(bool, cells)) * 2 >= len(cells) and has_names
+
+
+def _has_head(table: FoundTable) -> bool:
+    """Not where a column says the same from its first row on, but for numbers: equations, questions, steps; nor where
+    the first row asks, as a form does."""
+    asks = all(cell.endswith((":", "：")) for cell in table.cells[0] if cell)
+    return not asks and not any(
+        len({_NUMBER.sub("0", cell) for cell in column}) == 1 and not _FIGURE.fullmatch(column[0])
+        for column in zip(*table.cells, strict=True)
+    )
 
 
 def _joints(of_rules: list[list[float]]) -> list[float]:
@@ -188,13 +319,13 @@ def _borders(head: list[_Line], body: list[Word]) -> list[float]:
 def _free_middle(gap: Interval, runs: list[Interval]) -> float:
     """The middle of what runs of words in the head, which may be wider than the column below, leave of a gap."""
     left, right = gap
-    middle = (left + right) / 2
+    centre = (left + right) / 2
     for start, end in runs:
-        if start + end < 2 * middle:
+        if start + end < 2 * centre:
             left = max(left, min(end, gap[1]))
         else:
             right = min(right, max(start, gap[0]))
-    return (left + right) / 2 if left < right else middle
+    return (left + right) / 2 if left < right else centre
 
 
 def _runs(words: list[Word]) -> list[Interval]:
@@ -224,59 +355,67 @@ def _height(words: list[Word]) -> float:
 
 def _lines(words: list[Word]) -> list[_Line]:
     """From top to bottom, as `words` are sorted."""
-    rows: list[list[Word]] = []
-    for word in words:
-        if rows and _middle(word) - _middle(rows[-1][0]) <= 0.5 * (word[3] - word[1]):
-            rows[-1].append(word)
-        else:
-            rows.append([word])
-    return [_Line(min(word[1] for word in row), max(word[3] for word in row), row) for row in rows]
+    return [_Line(min(word[1] for word in row), max(word[3] for word in row), row) for row in text_lines(words)]
 
 
 def _words(bands: list[list[_Line]]) -> list[Word]:
     return [word for lines in bands for line in lines for word in line.words]
 
 
-def _middle(word: Word) -> float:
-    return (word[1] + word[3]) / 2
-
-
 def _between(above: Rule, below: Rule, from_top: list[Word]) -> list[Word]:
     """The words between two rules, as sorted by their middles."""
     left, right = above.start - _SAME_END, above.end + _SAME_END
-    first, end = bisect_right(from_top, above.at, key=_middle), bisect_left(from_top, below.at, key=_middle)
+    first, end = bisect_right(from_top, above.at, key=middle), bisect_left(from_top, below.at, key=middle)
     return [word for word in from_top[first:end] if left <= (word[0] + word[2]) / 2 <= right]
 
 
 def _is_line_a_row(lines: list[_Line], xs: list[float], unnamed: float) -> bool:
     """Whether lines name what they are about, and those that do not, a share of `unnamed` at most, fill half of the
-    columns; and not as columns of prose do."""
-    columns = list(pairwise(xs))
-    widths: list[list[float]] = [[] for _ in columns]
-    without = 0
-    for line in lines:
-        runs = [[word for word in line.words if left <= (word[0] + word[2]) / 2 < right] for left, right in columns]
-        without += not runs[0]
-        if sum(map(bool, runs)) * 2 < len(columns) and not runs[0]:
-            return False
-        for width, run in zip(widths, runs, strict=True):
-            width.append(max(word[2] for word in run) - min(word[0] for word in run) if run else 0.0)
-    wide = _PROSE_WIDTH * _height([word for line in lines for word in line.words])
-    return without <= unnamed * len(lines) and sum(median(width) > wide for width in widths) < 2
+    columns; and not as columns of prose do, or one of it beside some names."""
+    filled_columns = [_filled(line, xs) for line in lines]
+    without = [columns for columns in filled_columns if 1 not in columns]
+    may_be_groups = unnamed > 0 and len(xs) > 3 and all(len(columns) == len(xs) - 2 for columns in without)
+    most = len(lines) if may_be_groups and _has_figures(lines, xs) else unnamed * len(lines)
+    if len(without) > most or any(len(columns) * 2 < len(xs) - 1 for columns in without):
+        return False
+    wide = _PROSE_WIDTH * _height(_words([lines]))
+    prose = sum(median(widths) > wide for widths in _widths(lines, xs))
+    return prose == 0 or (prose == 1 and not without)
 
 
-def _spans(stack: list[Rule], rules: list[Rule], head: list[Word]) -> list[Rule]:
-    """Rules in the head below what is said of several columns."""
+def _has_figures(lines: list[_Line], xs: list[float]) -> bool:
+    """Whether the last column has them in each line: a cell that goes on in the next line has no more of them."""
+    last = xs[-2]
+    return all(any(word[0] + word[2] > 2 * last and _NUMBER.search(word[4]) for word in line.words) for line in lines)
+
+
+def _spans(stack: list[Rule], rules: list[_Pieced], head: list[Word], xs: list[float]) -> list[Rule]:
+    """Rules in the head below what is said of several columns; one for each such text."""
     top, bottom = stack[0], stack[1]
     return [
-        rule
-        for rule in rules
+        rule._replace(start=start, end=end)
+        for rule, joints in rules
         if top.at + _THIN < rule.at < bottom.at - _THIN
         and top.start - _SAME_END <= rule.start
         and rule.end <= top.end + _SAME_END
         and (above := _between(top._replace(start=rule.start, end=rule.end), rule, head))
-        and not _gaps(above)
+        for start, end in pairwise([rule.start, *_cuts(_gaps(above), joints, xs, _height(above)), rule.end])
     ]
+
+
+def _cuts(gaps: list[Interval], joints: list[float], xs: list[float], height: float) -> Iterator[float]:
+    """Borders of columns at which a rule below several texts changes from one to the next: near where a piece of it
+    begins, or where the next text begins, or in the middle between two texts that are centred."""
+    for left, right in gaps:
+        borders = [x for x in xs if left <= x <= right]
+        begin = [joint for joint in joints if left <= joint <= right]
+        if borders:
+            is_next = not begin and right - borders[-1] < height
+            yield borders[-1] if is_next else _nearest(borders, begin[0] if begin else (left + right) / 2)
+
+
+def _nearest(xs: list[float], at: float) -> float:
+    return min(xs, key=lambda x: abs(x - at))
 
 
 def _spans_over(span: Rule, border: Rule) -> bool:

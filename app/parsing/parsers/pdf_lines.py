@@ -14,6 +14,8 @@ Box = tuple[float, float, float, float]
 Matrix = tuple[float, float, float, float, float, float]
 """a, b, c, d, e, f of x' = ax + cy + e, y' = bx + dy + f."""
 UNMOVED: Matrix = (1, 0, 0, 1, 0, 0)
+LineNumber = tuple[int, int]
+"""Of a block of text on the page, and of a line in it: its words have the same."""
 UPRIGHT = (1, 0)
 """The direction of text from left to right."""
 MATHEMATICAL = re.compile(r"CM(?:MI|SY|EX|BSY|MIB)|MS[AB]M|EU[FRS]M|RSFS|.*Math", re.IGNORECASE)
@@ -52,6 +54,8 @@ class Line:
     role: Role | None = None
     region: int = 0
     """Number of the region of the page that a model of layout put it into; lines of two regions are two paragraphs."""
+    number: LineNumber | None = None
+    """In the text layer; None for what is made of other lines, and where an engine does not number them."""
     column: int = 0
     """Number of the text column on the page, set with the reading order: lines of one column may be one paragraph."""
 

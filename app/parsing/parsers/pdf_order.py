@@ -37,13 +37,13 @@ class _Group:
 
 
 def in_reading_order(lines: list[Line]) -> list[Line]:
-    """The lines in order, those of one row of one column joined into one, with `column` set."""
+    """The lines in order, those of one row of one column joined into one, with `column` set; tables stay alone."""
     ordered: list[Line] = []
     for number, column in enumerate(_columns(lines, 0)):
         for band in column:
-            line = _joined(band)
-            line.column = number
-            ordered.append(line)
+            for line in _in_order(band):
+                line.column = number
+                ordered.append(line)
     return ordered
 
 
@@ -213,6 +213,26 @@ def _gaps(covered: list[Interval], size: float) -> list[Interval]:
     return [(end, start) for (_, end), (start, _) in pairwise(covered) if start - end >= least]
 
 
+def _in_order(band: list[Line]) -> list[Line]:
+    """One line, or tables with what stands beside them: first what is above or left of a table's middle."""
+    tables = [line for line in band if line.table is not None] if len(band) > 1 else []
+    if not tables:
+        return [_joined(band)]
+    ordered: list[Line] = []
+    rest = [line for line in band if line.table is None]
+    for table in sorted(tables, key=_left):
+        ordered += [*map(_joined, _bands([line for line in rest if _precedes(line, table)])), table]
+        rest = [line for line in rest if not _precedes(line, table)]
+    return [*ordered, *map(_joined, _bands(rest))]
+
+
+def _precedes(line: Line, table: Line) -> bool:
+    left, top, right, bottom = line.box
+    if (top + bottom) / 2 < table.box[1]:
+        return True
+    return (top + bottom) / 2 <= table.box[3] and left + right < table.box[0] + table.box[2]
+
+
 def _joined(band: list[Line]) -> Line:
     """One line of what stands side by side; several rows in one band (a tall letter, a formula) are kept in order."""
     if len(band) == 1:
@@ -220,7 +240,7 @@ def _joined(band: list[Line]) -> Line:
     rows: list[list[Line]] = []
     first = 0.0
     for middle, line in sorted([((line.box[1] + line.box[3]) / 2, line) for line in band], key=_middle):
-        if rows and middle - first < 0.5 * max(line.size, 4.0) and line.table is None:
+        if rows and middle - first < 0.5 * max(line.size, 4.0):
             rows[-1].append(line)
         else:
             rows.append([line])
@@ -235,7 +255,6 @@ def _joined(band: list[Line]) -> Line:
         bold=all(line.bold for line in ordered),
         mono=all(line.mono for line in ordered),
         formula=main.formula,
-        table=next(iter([line.table for line in ordered if line.table is not None]), None),
         confidence=min([line.confidence for line in ordered if line.confidence is not None], default=None),
         role=main.role,
         region=main.region,

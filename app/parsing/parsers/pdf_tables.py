@@ -4,7 +4,7 @@ PyMuPDF's own `find_tables` takes 0.3 to 0.6 s a page, since it looks at every c
 from C in a few milliseconds, and a page without a grid costs only the look.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,19 +14,22 @@ from typing import Any, NamedTuple
 
 from app.parsing.document import Table
 from app.parsing.parsers.pdf_engine import pymupdf
-from app.parsing.parsers.pdf_lines import Box, union
+from app.parsing.parsers.pdf_lines import Box, LineNumber, union
 from app.parsing.parsers.pdf_text import Drawing
 from app.parsing.tables import without_empty_edges
 
 TOLERANCE = 3.0  # points within which ends of rules meet
-_MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
-_MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
+MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
+MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
 _MIN_LENGTH = 6.0
 _MOST_CORNERED = 1_000  # strokes with corners: more of them are a plot
 _MAX_PATHS = 20_000
 _MAX_RULES = 3_000
 _MAX_GRID_CELLS = 20_000
 _WORD_GAP = 0.4  # of the height of a word: a wider gap parts two columns
+_COLUMN_GAP = 1.0  # of the height of a word: so wide a gap on a border parts two cells without a rule
+_MOST_OPEN, _LEAST_OPEN = 3, 3  # rows by rules, of which one has so many lines
+_LEAST_LINE = 6.0  # points
 _TOUCHING = 0.1  # of the height of a word: no space parts what is nearer
 _MOST_HEADER_ROWS = 4
 _MANY_LINES = 12
@@ -44,6 +47,8 @@ class FoundTable:
     """On the page as it was turned."""
     cells: list[list[str]]
     header_rows: int
+    lines: frozenset[LineNumber]
+    """Those whose words are in the cells."""
 
     def table(self) -> Table:
         return Table(rows=self.cells, header_rows=self.header_rows)
@@ -78,7 +83,7 @@ def boxed_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> li
         if box[2] - box[0] < _MIN_LENGTH and box[3] - box[1] < _MIN_LENGTH:
             continue
         if plain:
-            _add_rectangle(across, down, box, stroked=stroked, thin=_MAX_STROKE if stroked else _MAX_RULE)
+            _add_rectangle(across, down, box, stroked=stroked, thin=MAX_STROKE if stroked else MAX_RULE)
         elif stroked:
             cornered += 1
     if 0 < cornered <= _MOST_CORNERED:
@@ -95,7 +100,7 @@ def _tables(across: list[Rule], down: list[Rule], words: Callable[[], list[Word]
     if not grids:
         return []
     on_page = words()
-    found = (filled(grid, on_page) for grid in grids)
+    found = (filled(_with_open_borders(_with_open_rows(grid, on_page), on_page), on_page) for grid in grids)
     return [table for table in found if table is not None]
 
 
@@ -153,7 +158,7 @@ def _add_segment(across: list[Rule], down: list[Rule], x0: float, y0: float, x1:
         down.append(Rule((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
 
 
-def _add_rectangle(across: list[Rule], down: list[Rule], box: Box, *, stroked: bool, thin: float = _MAX_RULE) -> None:
+def _add_rectangle(across: list[Rule], down: list[Rule], box: Box, *, stroked: bool, thin: float = MAX_RULE) -> None:
     """A thin rectangle is a rule, a stroked one is four; shading alone is neither."""
     left, top, right, bottom = min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])
     if bottom - top <= thin:
@@ -171,8 +176,9 @@ def _connected(rules: list[Rule]) -> list[Rule]:
     merged: list[Rule] = []
     for rule in sorted(rules, key=lambda rule: (round(rule.at / TOLERANCE), rule.start)):
         last = merged[-1] if merged else None
-        if last and abs(last.at - rule.at) <= TOLERANCE and rule.start <= last.end + TOLERANCE:
-            merged[-1] = Rule(last.at, last.start, max(last.end, rule.end))
+        meets = last and rule.start <= last.end + TOLERANCE and last.start <= rule.end + TOLERANCE
+        if last and meets and abs(last.at - rule.at) <= TOLERANCE:
+            merged[-1] = Rule(last.at, min(last.start, rule.start), max(last.end, rule.end))
         else:
             merged.append(rule)
     return merged
@@ -191,6 +197,8 @@ class Grid:
 
 def _grids(across: list[Rule], down: list[Rule]) -> list[Grid | None]:
     """Sets of rules that cross or meet, directly or by others."""
+    across = sorted(across)
+    heights = [row.at for row in across]
     parent = list(range(len(across) + len(down)))
 
     def root(item: int) -> int:
@@ -199,12 +207,10 @@ def _grids(across: list[Rule], down: list[Rule]) -> list[Grid | None]:
             item = parent[item]
         return item
 
-    for i, row in enumerate(across):
-        for j, column in enumerate(down):
-            if (
-                row.start - TOLERANCE <= column.at <= row.end + TOLERANCE
-                and column.start - TOLERANCE <= row.at <= column.end + TOLERANCE
-            ):
+    for j, column in enumerate(down):
+        first = bisect_left(heights, column.start - TOLERANCE)
+        for i in range(first, bisect_right(heights, column.end + TOLERANCE)):
+            if across[i].start - TOLERANCE <= column.at <= across[i].end + TOLERANCE:
                 parent[root(i)] = root(len(across) + j)
     members: dict[int, tuple[list[Rule], list[Rule]]] = defaultdict(lambda: ([], []))
     for i, rule in enumerate(across):
@@ -230,27 +236,94 @@ def _positions(rules: list[Rule]) -> list[float]:
     return positions
 
 
+def _with_open_rows(grid: Grid, words: list[Word]) -> Grid:
+    """With rules between lines that fill every column and end in figures, where hardly more than the head is ruled."""
+    if len(grid.ys) > _MOST_OPEN + 1:
+        return grid
+    added: list[Rule] = []
+    left, right = 2 * grid.xs[0], 2 * grid.xs[-1]
+    for top, bottom in pairwise(grid.ys):
+        if bottom - top < _LEAST_OPEN * _LEAST_LINE:
+            continue
+        at_its_height = [word for word in words if 2 * top <= word[1] + word[3] < 2 * bottom]
+        within = [word for word in at_its_height if left <= word[0] + word[2] <= right]
+        lines = text_lines(sorted(within, key=middle))
+        if len(lines) >= _LEAST_OPEN and all(_is_row_of_figures(line, grid.xs) for line in lines):
+            edges = [(min(word[1] for word in line), max(word[3] for word in line)) for line in lines]
+            added += [Rule((above[1] + below[0]) / 2, grid.xs[0], grid.xs[-1]) for above, below in pairwise(edges)]
+    ys = sorted([*grid.ys, *(rule.at for rule in added)])
+    return replace(grid, ys=ys, across=[*grid.across, *added])
+
+
+def _is_row_of_figures(line: list[Word], xs: list[float]) -> bool:
+    columns = [_band(xs, word[0] + word[2]) for word in line]
+    last = [word for word, column in zip(line, columns, strict=True) if column == len(xs) - 2]
+    return len(set(columns)) == len(xs) - 1 and any(map(str.isdecimal, "".join(word[4] for word in last)))
+
+
+def text_lines(words: list[Word]) -> list[list[Word]]:
+    """Those that stand side by side, across all columns; from top to bottom, as `words` are sorted by their middles."""
+    lines: list[list[Word]] = []
+    for word in words:
+        if lines and middle(word) - middle(lines[-1][0]) <= 0.5 * (word[3] - word[1]):
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    return lines
+
+
+def middle(word: Word) -> float:
+    """Its height on the page."""
+    return (word[1] + word[3]) / 2
+
+
+def _with_open_borders(grid: Grid, words: list[Word]) -> Grid:
+    """With rules where some rows have none, but their words keep to their columns on either side of the border."""
+    down = _by_position(grid.down, grid.xs)
+    if all(_is_ruled(rules, (top + bottom) / 2) for rules in down for top, bottom in pairwise(grid.ys)):
+        return grid
+    rows: dict[int, list[Word]] = defaultdict(list)
+    for word in words:
+        rows[bisect_right(grid.ys, middle(word)) - 1].append(word)
+    added: list[Rule] = []
+    for row, (top, bottom) in enumerate(pairwise(grid.ys)):
+        for column, (left, x, right) in enumerate(zip(grid.xs, grid.xs[1:], grid.xs[2:], strict=False), start=1):
+            if not _is_ruled(down[column], (top + bottom) / 2) and _is_left_free(x, left, right, rows[row]):
+                added.append(Rule(x, top + TOLERANCE, bottom - TOLERANCE))
+    return replace(grid, down=[*grid.down, *added])
+
+
+def _is_left_free(x: float, left: float, right: float, words: list[Word]) -> bool:
+    """Whether words between `left` and `right` stand on both sides of a border, with the gap of two columns."""
+    near = [word for word in words if word[2] > left and word[0] < right]
+    before = [word for word in near if word[0] + word[2] < 2 * x]
+    after = [word for word in near if word[0] + word[2] >= 2 * x]
+    if not before or not after:
+        return False
+    end, start = max(word[2] for word in before), min(word[0] for word in after)
+    return end <= x <= start and start - end >= _COLUMN_GAP * max(word[3] - word[1] for word in near)
+
+
 def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | None:
     """Words into cells by their middle; None where the grid holds too little to be a table.
 
-    The table takes the place of the lines of text whose middles it holds: their words that stand beyond its edge go to
-    the cell there.
+    Lines of text go into it whole, so that no word is lost or told twice: all those whose middles it holds, with the
+    words that stand beyond its edge in the cell there. What runs through several rows is a stamp over it.
     """
     columns, rows = len(grid.xs) - 1, len(grid.ys) - 1
     box = (grid.xs[0], grid.ys[0], grid.xs[-1], grid.ys[-1])
     origin = _merged_cells(grid)
     inside: dict[tuple[int, int], list[Word]] = defaultdict(list)
-    at_its_height = [word for word in words if box[1] <= (word[1] + word[3]) / 2 <= box[3]]
-    for _, line in groupby(at_its_height, key=_line_of):
+    lines: set[LineNumber] = set()
+    for number, line in groupby(words, key=_line_of):
         of_line = list(line)
-        is_held = lies_in(union(word[:4] for word in of_line), box)
-        for word in of_line:
-            column = bisect_right(grid.xs, (word[0] + word[2]) / 2) - 1
-            row = bisect_right(grid.ys, (word[1] + word[3]) / 2) - 1
-            if is_held:
-                column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
-            if 0 <= column < columns and 0 <= row < rows:
-                inside[origin[row, column]].append(word)
+        if not lies_in(union((of_line[0][:4], of_line[-1][:4])), box):
+            continue
+        at = [origin[_band(grid.ys, word[1] + word[3]), _band(grid.xs, word[0] + word[2])] for word in of_line]
+        if len({row for row, _ in at}) == 1:
+            lines.add(number)
+            for cell, word in zip(at, of_line, strict=True):
+                inside[cell].append(word)
     texts = {cell: _text(of_cell) for cell, of_cell in inside.items()}
     distinct = len(set(origin.values()))
     if len(texts) < 4 or len(texts) * 4 < distinct or _is_one_block(list(texts.values())):
@@ -259,7 +332,12 @@ def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | 
     cells = without_empty_edges(cells)
     if len(cells) < 2 or len(cells[0]) < 2:
         return None
-    return FoundTable(box, cells, header_rows)
+    return FoundTable(box, cells, header_rows, frozenset(lines))
+
+
+def _band(edges: list[float], ends: float) -> int:
+    """Of the bands between edges, the one that holds the middle of two ends, given by their sum, or the nearest."""
+    return min(max(bisect_right(edges, ends / 2) - 1, 0), len(edges) - 2)
 
 
 def _text(words: list[Word]) -> str:

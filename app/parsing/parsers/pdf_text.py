@@ -1,24 +1,23 @@
 """The text layer of a page and what is drawn beside it, as PyMuPDF gives them in one pass."""
 
 from functools import lru_cache
-from itertools import groupby, starmap
+from itertools import starmap
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from app.parsing.parsers.pdf_engine import pymupdf
-from app.parsing.parsers.pdf_lines import MATHEMATICAL, Box, Line, PageLines, direction, union, upright
+from app.parsing.parsers.pdf_lines import MATHEMATICAL, Box, Line, LineNumber, PageLines, direction, union, upright
 
 TEXT_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 # Drawings come after the run of text that they stand in, so that an underline does not cut a line in two.
 _WITH_DRAWINGS = pymupdf.TEXT_COLLECT_VECTORS | pymupdf.TEXT_LAZY_VECTORS
-_DRAWING = 3  # the type of such a block
+_TEXT, _DRAWING = 0, 3  # types of blocks
 _BOLD, _MONO = pymupdf.TEXT_FONT_BOLD, pymupdf.TEXT_FONT_MONOSPACED
 _SUPERSCRIPT = pymupdf.TEXT_FONT_SUPERSCRIPT
 _Type = tuple[str, int, float]
 """Font, flags and size of a span."""
 _text, _box, _type = itemgetter("text"), itemgetter("bbox"), itemgetter("font", "flags", "size")
 _drawing = itemgetter("bbox", "stroked", "isrect")
-_line_of_word = itemgetter(5, 6)
 _SAME_PLACE = 0.15  # of the height of a line, which is some 1.4 times the size of its type
 
 
@@ -48,9 +47,10 @@ class PageText:
     def lines(self) -> PageLines:
         found: list[tuple[tuple[int, int], Line]] = []
         seen = _Seen()
-        for block in self._blocks:
-            for raw in block.get("lines", ()):
-                line = _line(raw)
+        texts = [block for block in self._blocks if block["type"] == _TEXT]  # which alone are numbered, as for `words`
+        for block_number, block in enumerate(texts):
+            for line_number, raw in enumerate(block["lines"]):
+                line = _line(raw, (block_number, line_number))
                 if line is not None and seen.is_new(line.text, line.box):
                     found.append((direction(*raw["dir"]), line))
         return upright(found, self.width, self.height)
@@ -60,13 +60,8 @@ class PageText:
         return list(map(Drawing._make, map(_drawing, [block for block in self._blocks if block["type"] == _DRAWING])))
 
     def words(self) -> list[Any]:
-        """As PyMuPDF has them: box, text, numbers of block, line and word."""
-        seen = _Seen()
-        words: list[Any] = []
-        for _, line in groupby(self._page.get_text("words", textpage=self._textpage), key=_line_of_word):
-            of_line = list(line)
-            if seen.is_new(" ".join([word[4] for word in of_line]), of_line[0][:4]):
-                words += of_line
+        """As PyMuPDF has them: box, text, numbers of block, line and word. Of lines that are printed twice, too."""
+        words: list[Any] = self._page.get_text("words", textpage=self._textpage)
         return words
 
 
@@ -86,7 +81,7 @@ class _Seen:
         return True
 
 
-def _line(raw: dict[str, Any]) -> Line | None:
+def _line(raw: dict[str, Any], number: LineNumber) -> Line | None:
     """Size and style are those of most of its characters; its box is around what shows, since blank spans may reach
     across a gutter. None where nothing shows."""
     spans = raw["spans"]
@@ -99,7 +94,7 @@ def _line(raw: dict[str, Any]) -> Line | None:
     styles = set(starmap(_style, set(types)))
     style = styles.pop() if len(styles) == 1 else _mixed_style(types, shown)
     box = raw["bbox"] if len(shown) == len(spans) else union(map(_box, shown))
-    return Line(text, box, box, style.size, style.bold, style.mono, style.formula)
+    return Line(text, box, box, style.size, style.bold, style.mono, style.formula, number=number)
 
 
 class _Style(NamedTuple):
