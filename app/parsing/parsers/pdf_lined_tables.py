@@ -6,7 +6,7 @@ in several ways is left to the model of page layout.
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from statistics import median
@@ -14,68 +14,56 @@ from typing import NamedTuple
 
 from app.parsing.parsers.pdf_kinds import names_table
 from app.parsing.parsers.pdf_order import Interval
-from app.parsing.parsers.pdf_tables import (
-    MAX_RULE,
-    MAX_STROKE,
-    TOLERANCE,
-    FoundTable,
-    Grid,
-    Rule,
-    Word,
-    filled,
-    middle,
-    text_lines,
-    unbroken,
+from app.parsing.parsers.pdf_row_rules import (
+    LEAST_RULES,
+    SAME_END,
+    THIN,
+    PiecedRule,
+    common_joints,
+    horizontal_rules,
+    stacked,
 )
+from app.parsing.parsers.pdf_tables import TOLERANCE, FoundTable, Grid, Rule, Word, filled, middle, unbroken
 from app.parsing.parsers.pdf_text import Drawing
+from app.parsing.parsers.pdf_text_columns import (
+    TextLine,
+    between,
+    column_borders,
+    column_widths,
+    fill_all_columns,
+    filled_columns,
+    gaps_through,
+    lines_of,
+    runs_of,
+    type_height,
+    words_of,
+)
 
-_THIN = 2.5  # points between rules that are one, or a double one
-_SHORTEST = 6.0  # points; shorter ones are dashes of a rule, or nothing
-_SAME_END = 4.0  # points by which ends of the rules of one table may differ
-_NARROWEST = 72.0  # points
-_LEAST_RULES, _MOST_RULES = 3, 500
+_MOST_RULES = 500
 _RULED_ROWS = 3  # bands below the head: of so many each is a row
 _CELLED_ROWS = 2
 _MOST_LINES = 6  # of text in a row, in the mean
-_GAP = 0.6  # of the height of the type, between two columns
 _PROSE_WIDTH = 7.0  # heights of type: a column with longer lines than this is prose
 _UNNAMED = 0.5  # of the rows
 _MOST_HEAD_LINES = 2  # with words in each column
 _CLOSER = 0.1  # heights of type by which the lines of a cell are nearer than rows
 _LEAST_CELLS = 6
-_MOST_COLUMNS = 40
 _NUMBER = re.compile(r"\d+")
 _FIGURE = re.compile(r"[^\w()]*\d[\W\d]*")
 """A year at the head of figures says no less than they do; a number in brackets, that of an equation."""
-
-
-_Pieced = tuple[Rule, list[float]]
-"""A horizontal rule, and where the pieces that it was drawn in begin: at the borders of cells, mostly."""
-
-
-class _Line(NamedTuple):
-    """A line of text across all columns."""
-
-    top: float
-    bottom: float
-    words: list[Word]
-
-    @property
-    def text(self) -> str:
-        return " ".join(word[4] for word in sorted(self.words))
 
 
 class _Part(NamedTuple):
     """Of a stack of rules: those of one table, and the text of each band between two of them, head first."""
 
     rules: list[Rule]
-    bands: list[list[_Line]]
+    bands: list[list[TextLine]]
 
 
 def lined_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> Iterator[FoundTable]:
     """Of a page's drawings and words, both turned so that the text is upright."""
-    rules = _across(drawings)
-    stacks = _stacks([rule for rule, _ in rules]) if _LEAST_RULES <= len(rules) <= _MOST_RULES else []
+    rules = horizontal_rules(drawings)
+    stacks = stacked([rule for rule, _ in rules]) if LEAST_RULES <= len(rules) <= _MOST_RULES else []
     on_page = words() if stacks else []
     from_top = sorted(on_page, key=middle)
     for stack in stacks:
@@ -85,72 +73,26 @@ def lined_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> It
                 yield table
 
 
-def _across(drawings: list[Drawing]) -> list[_Pieced]:
-    """From top to bottom; pieces that meet are one rule."""
-    pieces = sorted(
-        Rule((top + bottom) / 2, left, right)
-        for (left, top, right, bottom), stroked, plain in drawings
-        if plain and right - left > bottom - top <= (MAX_STROKE if stroked else MAX_RULE)
-    )
-    heights: list[list[Rule]] = []
-    for piece in pieces:
-        if heights and piece.at - heights[-1][0].at <= _THIN:
-            heights[-1].append(piece)
-        else:
-            heights.append([piece])
-    joined = [rule for height in heights for rule in _joined(sorted(height, key=lambda piece: piece.start))]
-    return [(rule, joints) for rule, joints in joined if rule.end - rule.start >= _SHORTEST]
-
-
-def _joined(pieces: list[Rule]) -> list[_Pieced]:
-    joined: list[_Pieced] = []
-    for piece in pieces:
-        before, joints = joined[-1] if joined else (None, [])
-        if before is not None and piece.start <= before.end + _SAME_END:
-            last = joints[-1] if joints else before.start
-            if piece.start > last + _SAME_END and piece.end - piece.start >= _SHORTEST:  # neither doubled nor dashed
-                joints.append(piece.start)
-            joined[-1] = before._replace(end=max(before.end, piece.end)), joints
-        else:
-            joined.append((piece, []))
-    return joined
-
-
-def _stacks(rules: list[Rule]) -> list[list[Rule]]:
-    """Rules of one width below one another."""
-    stacks: list[list[Rule]] = []
-    for rule in rules:
-        if rule.end - rule.start < _NARROWEST:
-            continue
-        for stack in stacks:
-            if abs(stack[-1].start - rule.start) <= _SAME_END and abs(stack[-1].end - rule.end) <= _SAME_END:
-                stack.append(rule)
-                break
-        else:
-            stacks.append([rule])
-    return [stack for stack in stacks if len(stack) >= _LEAST_RULES]
-
-
 def _parted_by_prose(stack: list[Rule], from_top: list[Word]) -> list[_Part]:
     """Two tables may have rules of one width: between them stands nothing, prose, or a caption."""
     parts = [_Part([stack[0]], [])]
     for above, below in pairwise(stack):
-        band = _between(above, below, from_top)
-        lines = _lines(band)
-        is_prose = len(lines) > 1 and not _gaps(band)
+        band = between(above, below, from_top)
+        lines = lines_of(band)
+        is_prose = len(lines) > 1 and not gaps_through(band)
         if not lines or is_prose or any(names_table(line.text) for line in lines):
             parts.append(_Part([below], []))
         else:
             parts[-1].rules.append(below)
             parts[-1].bands.append(lines)
-    return [part for part in parts if len(part.rules) >= _LEAST_RULES]
+    return [part for part in parts if len(part.rules) >= LEAST_RULES]
 
 
-def _table(part: _Part, rules: list[_Pieced], words: list[Word]) -> FoundTable | None:
-    joints = _joints([joints for rule, joints in rules if joints and rule in part.rules])
+def _table(part: _Part, rules: list[PiecedRule], words: list[Word]) -> FoundTable | None:
+    joints = common_joints([joints for rule, joints in rules if joints and rule in part.rules])
     stack, bands = part = _with_head_above(part, joints, words)
-    head, body = _words(bands[:1]), _words(bands[1:])
-    xs = [stack[0].start, *(joints or _borders(bands[0], body)), stack[0].end]
+    head, body = words_of(bands[:1]), words_of(bands[1:])
+    xs = [stack[0].start, *(joints or column_borders(bands[0], body)), stack[0].end]
     if len(xs) < 3 or not (joints or _may_be_head(bands[0], bands[1:], xs)):
         return None
     across = _row_rules(part, xs, has_cells=bool(joints))
@@ -175,13 +117,13 @@ def _table(part: _Part, rules: list[_Pieced], words: list[Word]) -> FoundTable |
 
 def _with_head_above(part: _Part, joints: list[float], words: list[Word]) -> _Part:
     """With the line above the first rule, where its words are the heads of the columns."""
-    first, body = part.rules[0], _words(part.bands)
-    borders = joints or [(left + right) / 2 for left, right in _gaps(body)]
+    first, body = part.rules[0], words_of(part.bands)
+    borders = joints or [(left + right) / 2 for left, right in gaps_through(body)]
     from_top = sorted(words, key=middle) if borders else []
-    lines = _lines(_between(first._replace(at=first.at - 2 * _height(body)), first, from_top))
+    lines = lines_of(between(first._replace(at=first.at - 2 * type_height(body)), first, from_top))
     if not lines:
         return part
-    runs = _runs(lines[-1].words)
+    runs = runs_of(lines[-1].words)
     columns = {
         (bisect_right(borders, start + TOLERANCE), bisect_right(borders, end - TOLERANCE)) for start, end in runs
     }
@@ -190,22 +132,13 @@ def _with_head_above(part: _Part, joints: list[float], words: list[Word]) -> _Pa
     return _Part([first._replace(at=lines[-1].top - 1), *part.rules], [lines[-1:], *part.bands])
 
 
-def _may_be_head(lines: list[_Line], body: list[list[_Line]], xs: list[float]) -> bool:
+def _may_be_head(lines: list[TextLine], body: list[list[TextLine]], xs: list[float]) -> bool:
     """Whether they are neither rows of a table nor lines of prose, in columns that are told by gaps."""
-    most = 1 if all(len(band) > 1 and _are_full(band, xs) for band in body) else _MOST_HEAD_LINES
-    if len(lines) > most and _are_full(lines, xs):
+    most = 1 if all(len(band) > 1 and fill_all_columns(band, xs) for band in body) else _MOST_HEAD_LINES
+    if len(lines) > most and fill_all_columns(lines, xs):
         return False
-    wide = _PROSE_WIDTH * _height(_words([lines]))
-    return all(sum(width > wide for width in column) < 2 for column in _widths(lines, xs))
-
-
-def _widths(lines: list[_Line], xs: list[float]) -> list[list[float]]:
-    """For each column, how wide the text of each line is in it, in points."""
-    widths: list[list[float]] = []
-    for left, right in pairwise(xs):
-        runs = [[word for word in line.words if left <= (word[0] + word[2]) / 2 < right] for line in lines]
-        widths.append([max(word[2] for word in run) - min(word[0] for word in run) if run else 0.0 for run in runs])
-    return widths
+    wide = _PROSE_WIDTH * type_height(words_of([lines]))
+    return all(sum(width > wide for width in column) < 2 for column in column_widths(lines, xs))
 
 
 def _row_rules(part: _Part, xs: list[float], *, has_cells: bool) -> list[Rule] | None:
@@ -217,51 +150,41 @@ def _row_rules(part: _Part, xs: list[float], *, has_cells: bool) -> list[Rule] |
     may_be_rows = len(bands) >= (_CELLED_ROWS if has_cells else _RULED_ROWS)
     rows = _unwrapped(bands, xs)
     in_rows = [line for band in rows for line in band]
-    are_groups = len(in_rows) > len(bands) and _are_full(in_rows, xs)
-    may_be_lines = (len(bands) < _RULED_ROWS or are_groups) and not _is_title(_words([head]), xs)
+    are_groups = len(in_rows) > len(bands) and fill_all_columns(in_rows, xs)
+    may_be_lines = (len(bands) < _RULED_ROWS or are_groups) and not _is_title(words_of([head]), xs)
     if may_be_lines and _is_line_a_row(in_rows, xs, unnamed=0.0 if may_be_rows else _UNNAMED):
         between = (pair for band in rows for pair in pairwise(band))
         return [*stack, *(Rule((above.bottom + below.top) / 2, xs[0], xs[-1]) for above, below in between)]
     return stack if may_be_rows and sum(map(len, bands)) <= _MOST_LINES * len(bands) else None
 
 
-def _unwrapped(bands: list[list[_Line]], xs: list[float]) -> list[list[_Line]]:
+def _unwrapped(bands: list[list[TextLine]], xs: list[float]) -> list[list[TextLine]]:
     """The lines of each band, those put together that stand closer than the rows do and go on with some cells."""
     spaces = [
         below.top - above.bottom
         for band in bands
         for above, below in pairwise(band)
-        if len(_filled(below, xs)) == len(xs) - 1
+        if len(filled_columns(below, xs)) == len(xs) - 1
     ]
     if not spaces:
         return bands
-    least = min(spaces) - _CLOSER * _height(_words(bands))
-    found: list[list[_Line]] = []
+    least = min(spaces) - _CLOSER * type_height(words_of(bands))
+    found: list[list[TextLine]] = []
     for band in bands:
-        rows: list[_Line] = []
+        rows: list[TextLine] = []
         for line in band:
-            if rows and line.top - rows[-1].bottom < least and _filled(line, xs) < _filled(rows[-1], xs):
-                rows[-1] = _Line(rows[-1].top, line.bottom, rows[-1].words + line.words)
+            if rows and line.top - rows[-1].bottom < least and filled_columns(line, xs) < filled_columns(rows[-1], xs):
+                rows[-1] = TextLine(rows[-1].top, line.bottom, rows[-1].words + line.words)
             else:
                 rows.append(line)
         found.append(rows)
     return found
 
 
-def _filled(line: _Line, xs: list[float]) -> set[int]:
-    """Numbers of the columns, from 1, that the line has words in."""
-    return {bisect_right(xs, (word[0] + word[2]) / 2) for word in line.words}
-
-
-def _are_full(lines: list[_Line], xs: list[float]) -> bool:
-    """Whether each has words in all columns."""
-    return all(len(_filled(line, xs)) == len(xs) - 1 for line in lines)
-
-
 def _is_title(head: list[Word], xs: list[float]) -> bool:
     """Whether one text runs over several columns: of an algorithm or a listing, whose lines are no rows."""
     left, right = min(word[0] for word in head), max(word[2] for word in head)
-    return not _gaps(head) and any(left + TOLERANCE < x < right - TOLERANCE for x in xs)
+    return not gaps_through(head) and any(left + TOLERANCE < x < right - TOLERANCE for x in xs)
 
 
 def _rules_of_some_columns(stack: list[Rule], rules: list[Rule], xs: list[float]) -> list[Rule]:
@@ -271,7 +194,7 @@ def _rules_of_some_columns(stack: list[Rule], rules: list[Rule], xs: list[float]
         for rule in rules
         if stack[1].at < rule.at < stack[-1].at
         and rule not in stack
-        and all(abs(end - _nearest(xs, end)) <= _SAME_END for end in (rule.start, rule.end))
+        and all(abs(end - _nearest(xs, end)) <= SAME_END for end in (rule.start, rule.end))
     ]
 
 
@@ -297,109 +220,36 @@ def _has_head(table: FoundTable) -> bool:
     )
 
 
-def _joints(of_rules: list[list[float]]) -> list[float]:
-    """Where pieces of most rules begin; none where rules are dashed or dotted."""
-    ends = sorted(joint for joints in of_rules for joint in joints)
-    groups: list[list[float]] = []
-    for end in ends:
-        if groups and end - groups[-1][0] <= _SAME_END:
-            groups[-1].append(end)
-        else:
-            groups.append([end])
-    joints = [sum(group) / len(group) for group in groups if len(group) * 2 > len(of_rules)]
-    return joints if len(joints) < _MOST_COLUMNS else []
-
-
-def _borders(head: list[_Line], body: list[Word]) -> list[float]:
-    """In the gaps of the body, where the head leaves them open."""
-    runs = [run for line in head for run in _runs(line.words)]
-    return [_free_middle(gap, runs) for gap in _gaps(body)]
-
-
-def _free_middle(gap: Interval, runs: list[Interval]) -> float:
-    """The middle of what runs of words in the head, which may be wider than the column below, leave of a gap."""
-    left, right = gap
-    centre = (left + right) / 2
-    for start, end in runs:
-        if start + end < 2 * centre:
-            left = max(left, min(end, gap[1]))
-        else:
-            right = min(right, max(start, gap[0]))
-    return (left + right) / 2 if left < right else centre
-
-
-def _runs(words: list[Word]) -> list[Interval]:
-    """Words of one line that no gap parts, as left and right ends."""
-    left, right = min(word[0] for word in words), max(word[2] for word in words)
-    edges = [left, *(edge for gap in _gaps(words) for edge in gap), right]
-    return list(zip(edges[::2], edges[1::2], strict=True))
-
-
-def _gaps(words: list[Word]) -> list[Interval]:
-    """That run through all of the text, from left to right."""
-    if not words:
-        return []
-    least = _GAP * _height(words)
-    gaps: list[Interval] = []
-    (_, end), *following = sorted((word[0], word[2]) for word in words)
-    for left, right in following:
-        if left - end >= least:
-            gaps.append((end, left))
-        end = max(end, right)
-    return gaps
-
-
-def _height(words: list[Word]) -> float:
-    return median([word[3] - word[1] for word in words])
-
-
-def _lines(words: list[Word]) -> list[_Line]:
-    """From top to bottom, as `words` are sorted."""
-    return [_Line(min(word[1] for word in row), max(word[3] for word in row), row) for row in text_lines(words)]
-
-
-def _words(bands: list[list[_Line]]) -> list[Word]:
-    return [word for lines in bands for line in lines for word in line.words]
-
-
-def _between(above: Rule, below: Rule, from_top: list[Word]) -> list[Word]:
-    """The words between two rules, as sorted by their middles."""
-    left, right = above.start - _SAME_END, above.end + _SAME_END
-    first, end = bisect_right(from_top, above.at, key=middle), bisect_left(from_top, below.at, key=middle)
-    return [word for word in from_top[first:end] if left <= (word[0] + word[2]) / 2 <= right]
-
-
-def _is_line_a_row(lines: list[_Line], xs: list[float], unnamed: float) -> bool:
+def _is_line_a_row(lines: list[TextLine], xs: list[float], unnamed: float) -> bool:
     """Whether lines name what they are about, and those that do not, a share of `unnamed` at most, fill half of the
     columns; and not as columns of prose do, or one of it beside some names."""
-    filled_columns = [_filled(line, xs) for line in lines]
-    without = [columns for columns in filled_columns if 1 not in columns]
+    without = [columns for line in lines if 1 not in (columns := filled_columns(line, xs))]
     may_be_groups = unnamed > 0 and len(xs) > 3 and all(len(columns) == len(xs) - 2 for columns in without)
     most = len(lines) if may_be_groups and _has_figures(lines, xs) else unnamed * len(lines)
     if len(without) > most or any(len(columns) * 2 < len(xs) - 1 for columns in without):
         return False
-    wide = _PROSE_WIDTH * _height(_words([lines]))
-    prose = sum(median(widths) > wide for widths in _widths(lines, xs))
+    wide = _PROSE_WIDTH * type_height(words_of([lines]))
+    prose = sum(median(widths) > wide for widths in column_widths(lines, xs))
     return prose == 0 or (prose == 1 and not without)
 
 
-def _has_figures(lines: list[_Line], xs: list[float]) -> bool:
+def _has_figures(lines: list[TextLine], xs: list[float]) -> bool:
     """Whether the last column has them in each line: a cell that goes on in the next line has no more of them."""
     last = xs[-2]
     return all(any(word[0] + word[2] > 2 * last and _NUMBER.search(word[4]) for word in line.words) for line in lines)
 
 
-def _spans(stack: list[Rule], rules: list[_Pieced], head: list[Word], xs: list[float]) -> list[Rule]:
+def _spans(stack: list[Rule], rules: list[PiecedRule], head: list[Word], xs: list[float]) -> list[Rule]:
     """Rules in the head below what is said of several columns; one for each such text."""
     top, bottom = stack[0], stack[1]
     return [
         rule._replace(start=start, end=end)
         for rule, joints in rules
-        if top.at + _THIN < rule.at < bottom.at - _THIN
-        and top.start - _SAME_END <= rule.start
-        and rule.end <= top.end + _SAME_END
-        and (above := _between(top._replace(start=rule.start, end=rule.end), rule, head))
-        for start, end in pairwise([rule.start, *_cuts(_gaps(above), joints, xs, _height(above)), rule.end])
+        if top.at + THIN < rule.at < bottom.at - THIN
+        and top.start - SAME_END <= rule.start
+        and rule.end <= top.end + SAME_END
+        and (above := between(top._replace(start=rule.start, end=rule.end), rule, head))
+        for start, end in pairwise([rule.start, *_cuts(gaps_through(above), joints, xs, type_height(above)), rule.end])
     ]
 
 
