@@ -12,10 +12,11 @@ from app.parsing.document import ParsedDocument
 from app.parsing.ocr import Picture
 from app.parsing.parsers import pdf_layout, pdf_reader
 from app.parsing.parsers.pdf_engine import pymupdf
+from app.parsing.parsers.pdf_grids import FoundTable, Word, lies_in
 from app.parsing.parsers.pdf_lined_tables import lined_tables
 from app.parsing.parsers.pdf_lines import UNMOVED, UPRIGHT, Box, Line, PageLines, as_stored, turned
 from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
-from app.parsing.parsers.pdf_tables import FoundTable, Word, boxed_tables, lies_in, ruled_tables
+from app.parsing.parsers.pdf_tables import boxed_tables, ruled_tables
 from app.parsing.parsers.pdf_text import PageText
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source

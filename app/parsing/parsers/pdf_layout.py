@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from app.parsing.parsers.pdf_engine import pymupdf
+from app.parsing.parsers.pdf_grids import FoundTable, Word, filled_table, lies_in
 from app.parsing.parsers.pdf_lines import Box, Line, Role
-from app.parsing.parsers.pdf_tables import FoundTable, Word, filled_table, lies_in
 
 _ROLES = {
     "text": Role.TEXT,

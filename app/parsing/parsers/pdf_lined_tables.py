@@ -12,6 +12,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from app.parsing.parsers.pdf_grids import TOLERANCE, FoundTable, Grid, Rule, Word, filled, middle, unbroken
 from app.parsing.parsers.pdf_kinds import names_table
 from app.parsing.parsers.pdf_order import Interval
 from app.parsing.parsers.pdf_row_rules import (
@@ -23,7 +24,6 @@ from app.parsing.parsers.pdf_row_rules import (
     horizontal_rules,
     stacked,
 )
-from app.parsing.parsers.pdf_tables import TOLERANCE, FoundTable, Grid, Rule, Word, filled, middle, unbroken
 from app.parsing.parsers.pdf_text import Drawing
 from app.parsing.parsers.pdf_text_columns import (
     TextLine,

@@ -1,6 +1,7 @@
 """The horizontal rules of a page, and those of them that may be a table's: of one width, below one another."""
 
-from app.parsing.parsers.pdf_tables import MAX_RULE, MAX_STROKE, Rule
+from app.parsing.parsers.pdf_grids import Rule
+from app.parsing.parsers.pdf_tables import MAX_RULE, MAX_STROKE
 from app.parsing.parsers.pdf_text import Drawing
 
 THIN = 2.5

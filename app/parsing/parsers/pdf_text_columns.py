@@ -5,9 +5,9 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
+from app.parsing.parsers.pdf_grids import Rule, Word, middle, text_lines
 from app.parsing.parsers.pdf_order import Interval
 from app.parsing.parsers.pdf_row_rules import SAME_END
-from app.parsing.parsers.pdf_tables import Rule, Word, middle, text_lines
 
 _GAP = 0.6  # of the height of the type, between two columns
 
