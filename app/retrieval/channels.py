@@ -60,8 +60,7 @@ class Channels:
         self._scope = scope
         self._query = query
         self._took = took
-        self.query_vector: Vectors | None = None
-        """Shape (dimensions,), length 1; None until the dense channel has made it."""
+        self._vector: Vectors | None = None
 
     async def read(self, where: IndexFilter, limit: int) -> Reading:
         """The best `limit` of each channel. Raises `Unavailable` when every channel that was to be asked has failed."""
@@ -85,12 +84,12 @@ class Channels:
             return await self._parts.vectors.search(self._scope, vector, where, limit)
 
     async def _embedded(self) -> Vectors:
-        if self.query_vector is None:
+        if self._vector is None:
             with stopwatch(self._took, "embed"):
-                self.query_vector = await self._parts.question_vectors.get(
+                self._vector = await self._parts.question_vectors.get(
                     self._parts.embedder, self._scope.tenant_id, self._query
                 )
-        return self.query_vector
+        return self._vector
 
     async def _search_bm25(self, where: IndexFilter, limit: int) -> list[Candidate]:
         with stopwatch(self._took, "bm25"):

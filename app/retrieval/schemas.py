@@ -11,7 +11,6 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from app.chunking.chunk import ChunkKind, Provenance
 from app.core.text import Storable
 from app.parsing.document import BoundingBox
-from app.ports.vector_index import Vectors
 from app.retrieval.explained import Explanation
 from app.retrieval.settings import (
     LEAST_CANDIDATES,
@@ -204,8 +203,6 @@ class TookMs(BaseModel):
 class RetrievalResult(BaseModel):
     """Hits, best first."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
     hits: list[Hit]
     degraded: list[EngineName]
     """What could not be asked, so that hits come from the other channel alone."""
@@ -213,6 +210,3 @@ class RetrievalResult(BaseModel):
     settings: UsedSettings
     took_ms: TookMs
     explanation: Explanation | None = None
-    query_vector: Vectors | None = Field(None, exclude=True, repr=False)
-    """Shape (dimensions,), length 1; None where the dense channel was not asked or could not embed the query. For
-    callers in this process: a client has no use for it, so no answer over HTTP holds it."""

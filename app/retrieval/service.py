@@ -81,7 +81,6 @@ class Retriever:
             settings=used,
             took_ms=took,
             explanation=explanation,
-            query_vector=channels.query_vector,
         )
 
     async def _granted(self, scope: TenantScope, request: RetrieveRequest) -> Grant:

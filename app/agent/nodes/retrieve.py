@@ -17,7 +17,6 @@ from app.agent.passages import Passage
 from app.agent.relevance import in_reading_order, relevance_of
 from app.agent.state import AgentState, SourceState, Turn
 from app.core.errors import EngineRejected, EngineUnavailable
-from app.ports.vector_index import Vectors
 from app.retrieval.schemas import MOST_QUERY_CHARACTERS, EngineName, Hit, RetrieveRequest
 
 log = structlog.get_logger()
@@ -40,7 +39,7 @@ async def retrieve(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
         ),
     )
     if result.hits and EngineName.VECTORS not in result.degraded:
-        turn.neutral_question = await _neutral(query, result.query_vector, turn)
+        turn.neutral_question = await _neutral(query, turn)
     found = in_reading_order(query, await _passages(result.hits, turn))[: state["top_k"]]
     turn.passages = {number: replace(one, number=number) for number, one in enumerate(found, start=1)}
     turn.draft.degraded = [str(engine) for engine in result.degraded]
@@ -75,16 +74,12 @@ async def retrieve(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
     return {"query": query, "sources": sources, "relevance": relevance.value}
 
 
-async def _neutral(query: str, vector: Vectors | None, turn: Turn) -> NeutralQuestion | None:
-    """Without a `vector`, as after a search by terms alone, makes one.
-
-    None where the vectors don't come in time: shared terms decide then.
-    """
+async def _neutral(query: str, turn: Turn) -> NeutralQuestion | None:
+    """None where the vectors don't come in time: shared terms decide then."""
     embedder = turn.parts.embedder
     try:
         async with asyncio.timeout(turn.parts.settings.retrieval_timeout_seconds):
-            if vector is None:
-                vector = await turn.parts.question_vectors.get(embedder, turn.scope.tenant_id, query)
+            vector = await turn.parts.question_vectors.get(embedder, turn.scope.tenant_id, query)
             return await LANGUAGE_MEANS.neutral(embedder, vector, language_of(query))
     except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
         log.warning("question_vector_missing", reason=str(failure) or "too late")
