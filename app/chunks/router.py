@@ -22,10 +22,9 @@ from app.chunks.schemas import (
     TableRowsOut,
 )
 from app.chunks.state import WorkshopDep, workshop_lifespan
-from app.core.errors import InvalidInput
 from app.core.pagination import Page, Paging, by_id, page_of
 from app.documents import service as documents
-from app.documents.forms import FORM, form_schema, read_file_form
+from app.documents.forms import form_schema, read_file_form
 from app.documents.schemas import ChunkOut
 from app.documents.uploads import receive
 from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
@@ -51,8 +50,6 @@ async def preview_chunks(
     """Parses and chunks a file as ingestion would, and stores nothing. For files up to 32 MB, and for a minute."""
     async with parts.database.read(scope) as session:
         kb = await knowledge_bases.get(session, kb_id)  # before the body: it may be long
-    if not request.headers.get("content-type", "").startswith(FORM):
-        raise InvalidInput("Send multipart/form-data with a field `file`.", code="unsupported_content_type")
     most = min(MOST_BYTES, parts.settings.max_upload_bytes)
     async with (
         read_file_form(request, PreviewForm) as (file, asked),

@@ -30,7 +30,12 @@ def form_schema(fields: type[FileFields]) -> dict[str, Any]:
 
 @asynccontextmanager
 async def read_file_form(request: Request, fields: type[Fields]) -> AsyncIterator[tuple[UploadFile, Fields]]:
-    """The file, which is a temporary one as long as the block runs, and what the form says of it."""
+    """The file, which is a temporary one as long as the block runs, and what the form says of it.
+
+    Raises `InvalidInput` for a body that is no such form.
+    """
+    if not request.headers.get("content-type", "").startswith(FORM):
+        raise InvalidInput("Send multipart/form-data with a field `file`.", code="unsupported_content_type")
     async with _form(request) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile):

@@ -161,8 +161,6 @@ async def replace_document_content(
     """
     async with parts.database.read(scope) as session:
         kb_id = (await service.get(session, document_id)).knowledge_base_id  # before the body: it may be long
-    if not request.headers.get("content-type", "").startswith(FORM):
-        raise InvalidInput("Send multipart/form-data with a field `file`.", code="unsupported_content_type")
     limits = parts.settings
     async with (
         read_file_form(request, FileFields) as (file, said),

@@ -55,10 +55,6 @@ async def get_tree(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading
     return page_of(found, paging.limit, lambda of_document: of_document, _by_document)
 
 
-def _by_document(row: DocumentProvenance | TreeDocument) -> str:
-    return encode_cursor(row.document_id)
-
-
 @router.patch("/{kb_id}")
 async def change_knowledge_base(
     kb_id: UUID, body: KnowledgeBasePatch, _scope: Admin, session: Writing
@@ -69,3 +65,7 @@ async def change_knowledge_base(
 @router.delete("/{kb_id}", status_code=204)
 async def delete_knowledge_base(kb_id: UUID, scope: Admin, session: Writing, parts: PartsDep) -> None:
     await service.delete(session, scope, parts, kb_id)
+
+
+def _by_document(row: DocumentProvenance | TreeDocument) -> str:
+    return encode_cursor(row.document_id)
