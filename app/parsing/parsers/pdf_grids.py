@@ -2,10 +2,11 @@
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from app.parsing.document import Table
 from app.parsing.parsers.pdf_lines import Box, LineNumber, union
@@ -21,6 +22,7 @@ _MANY_LINES = 12
 Word = tuple[float, float, float, float, str, int, int, int]
 """Left, top, right, bottom, text, and the numbers of its block, line and word."""
 
+Item = TypeVar("Item")
 _line_of = itemgetter(5, 6)
 
 
@@ -170,6 +172,17 @@ def by_position(rules: list[Rule], positions: list[float]) -> list[list[Rule]]:
 
 def is_ruled(rules: list[Rule], through: float) -> bool:
     return any(rule.start - TOLERANCE <= through <= rule.end + TOLERANCE for rule in rules)
+
+
+def near_one_another(sorted_items: Iterable[Item], at: Callable[[Item], float], within: float) -> list[list[Item]]:
+    """Runs of items, each of which is at most so far from the first of its run."""
+    runs: list[list[Item]] = []
+    for item in sorted_items:
+        if runs and at(item) - at(runs[-1][0]) <= within:
+            runs[-1].append(item)
+        else:
+            runs.append([item])
+    return runs
 
 
 def text_lines(words: list[Word]) -> list[list[Word]]:

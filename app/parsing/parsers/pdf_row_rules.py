@@ -1,6 +1,8 @@
 """The horizontal rules of a page, and those of them that may be a table's: of one width, below one another."""
 
-from app.parsing.parsers.pdf_grids import Rule
+from operator import attrgetter
+
+from app.parsing.parsers.pdf_grids import Rule, near_one_another
 from app.parsing.parsers.pdf_tables import MAX_RULE, MAX_STROKE
 from app.parsing.parsers.pdf_text import Drawing
 
@@ -24,12 +26,7 @@ def horizontal_rules(drawings: list[Drawing]) -> list[PiecedRule]:
         for (left, top, right, bottom), stroked, plain in drawings
         if plain and right - left > bottom - top <= (MAX_STROKE if stroked else MAX_RULE)
     )
-    heights: list[list[Rule]] = []
-    for piece in pieces:
-        if heights and piece.at - heights[-1][0].at <= THIN:
-            heights[-1].append(piece)
-        else:
-            heights.append([piece])
+    heights = near_one_another(pieces, attrgetter("at"), THIN)
     joined = [rule for height in heights for rule in _joined(sorted(height, key=lambda piece: piece.start))]
     return [(rule, joints) for rule, joints in joined if rule.end - rule.start >= _SHORTEST]
 
@@ -65,12 +62,6 @@ def stacked(rules: list[Rule]) -> list[list[Rule]]:
 
 def common_joints(of_rules: list[list[float]]) -> list[float]:
     """Where pieces of most rules begin; none where rules are dashed or dotted."""
-    ends = sorted(joint for joints in of_rules for joint in joints)
-    groups: list[list[float]] = []
-    for end in ends:
-        if groups and end - groups[-1][0] <= SAME_END:
-            groups[-1].append(end)
-        else:
-            groups.append([end])
+    groups = near_one_another(sorted(joint for joints in of_rules for joint in joints), float, SAME_END)
     joints = [sum(group) / len(group) for group in groups if len(group) * 2 > len(of_rules)]
     return joints if len(joints) < _MOST_COLUMNS else []

@@ -24,6 +24,7 @@ from app.parsing.parsers.pdf_grids import (
     filled,
     is_ruled,
     middle,
+    near_one_another,
     text_lines,
 )
 from app.parsing.parsers.pdf_lines import Box
@@ -162,11 +163,7 @@ def _grid(across: list[Rule], down: list[Rule]) -> Grid | None:
 
 
 def _positions(rules: list[Rule]) -> list[float]:
-    positions: list[float] = []
-    for at in sorted(rule.at for rule in rules):
-        if not positions or at - positions[-1] > TOLERANCE:
-            positions.append(at)
-    return positions
+    return [run[0] for run in near_one_another(sorted(rule.at for rule in rules), float, TOLERANCE)]
 
 
 def _with_open_rows(grid: Grid, words: list[Word]) -> Grid:
