@@ -126,6 +126,19 @@ def test_cells_drawn_with_strokes_that_have_corners_are_a_table(parse: Parse) ->
     assert table.table.rows == [[f"{row}:{column}" for column in range(6)] for row in range(20)]
 
 
+def test_rules_in_a_frame_with_round_corners_are_a_table(parse: Parse) -> None:
+    def draw(page: pymupdf.Page, _: int) -> None:
+        page.draw_rect((60, 100, 260, 140), radius=0.2)
+        page.draw_line((60, 120), (260, 120))
+        page.draw_line((160, 100), (160, 140))
+        for x, y, text in ((65, 114, "Name"), (165, 114, "Price"), (65, 134, "North"), (165, 134, "12")):
+            page.insert_text((x, y), text)
+
+    (table,) = of_kind(parse(pdf(draw), "a.pdf", settings=FAST), ElementKind.TABLE)
+    assert table.table is not None
+    assert table.table.rows == [["Name", "Price"], ["North", "12"]]
+
+
 def test_text_printed_twice_for_bold_type_is_read_once(parse: Parse) -> None:
     def draw(page: pymupdf.Page, _: int) -> None:
         for shift in (0, 0.3):

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 
+from app.parsing.parsers.pdf_lines import Line
 from app.parsing.parsers.pdf_paragraphs import Paragraph, is_hyphenated, sentence_ended
 
 _LARGER, _SMALLER = 1.12, 0.93  # times the body's size: headings above, notes and captions below
@@ -40,21 +41,22 @@ def mend_cuts(pages: list[list[Paragraph]], sizes: Counter[float]) -> None:
 
 def _join_headings(page: list[Paragraph], body: float) -> None:
     """Large type is set wider apart than the lines of a column are, and a word of another weight may stand in it."""
-    widths: dict[int, float] = {}
-    for paragraph in page:
-        column = paragraph.first.column
-        widths[column] = max(widths.get(column, 0.0), paragraph.box[2] - paragraph.box[0])
     kept: list[Paragraph] = []
     for paragraph in page:
-        if kept and _heading_goes_on(kept[-1], paragraph, body, widths[paragraph.first.column]):
+        if kept and _heading_goes_on(kept[-1], paragraph, body) and _fills_its_line(kept[-1].last, page):
             kept[-1].lines.extend(paragraph.lines)
         else:
             kept.append(paragraph)
     page[:] = kept
 
 
-def _heading_goes_on(above: Paragraph, below: Paragraph, body: float, width: float) -> bool:
-    """Whether the lower one is the rest of a heading that fills its line; `width` is that of the column."""
+def _fills_its_line(line: Line, page: list[Paragraph]) -> bool:
+    widths = [right - left for left, _, right, _ in (each.box for each in page if each.first.column == line.column)]
+    return line.box[2] - line.box[0] >= _FILLED * max(widths)
+
+
+def _heading_goes_on(above: Paragraph, below: Paragraph, body: float) -> bool:
+    """Whether the lower one is the rest of a heading, if that fills its line."""
     last, first = above.last, below.first
     if last.table is not None or first.table is not None or (last.column, last.region) != (first.column, first.region):
         return False
@@ -62,8 +64,7 @@ def _heading_goes_on(above: Paragraph, below: Paragraph, body: float, width: flo
         return False
     if not 0 < first.box[3] - last.box[3] <= _HEADING_LEADING * last.size:
         return False
-    fills = last.box[2] - last.box[0] >= _FILLED * width
-    return fills and not sentence_ended(last.text) and not _NUMBERED.match(first.text)
+    return not sentence_ended(last.text) and not _NUMBERED.match(first.text)
 
 
 def _is_running_text(paragraph: Paragraph, body: float) -> bool:

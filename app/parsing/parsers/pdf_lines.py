@@ -3,7 +3,7 @@ the text layer of either PDF engine, and OCR."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -112,7 +112,9 @@ def upright(found: list[tuple[tuple[int, int], Line]], width: float, height: flo
     return result
 
 
-def union(boxes: Iterable[Box]) -> Box:
+def union(boxes: Sequence[Box]) -> Box:
+    if len(boxes) == 1:
+        return boxes[0]
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
 

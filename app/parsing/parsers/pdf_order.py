@@ -67,7 +67,7 @@ def _columns(lines: list[Line], depth: int) -> list[list[list[Line]]]:
         if len(parts) > 1:
             for part in parts:
                 result.extend(_columns(part, depth + 1))
-        elif result and len(_spans(group.lines)) and not _was_split(result[-1], group):
+        elif result and not _was_split(result[-1], group):
             result[-1].extend(group.bands)
         else:
             result.append(list(group.bands))
@@ -196,6 +196,10 @@ def _spans(lines: list[Line]) -> list[Interval]:
 def _merged(intervals: list[Interval]) -> list[Interval]:
     if len(intervals) < 2:
         return intervals
+    if len(intervals) == 2:  # mostly a line below those of its column
+        one, other = intervals
+        if one[0] <= other[1] and other[0] <= one[1]:
+            return [(min(one[0], other[0]), max(one[1], other[1]))]
     merged: list[Interval] = []
     (start, end), *following = sorted(intervals)
     for left, right in following:

@@ -5,7 +5,7 @@ from C in a few milliseconds, and a page without a grid costs only the look.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -34,6 +34,7 @@ MAX_RULE = 2.5  # a filled rectangle thinner than this is a rule
 MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
 _MIN_LENGTH = 6.0
 _MOST_CORNERED = 1_000  # strokes with corners: more of them are a plot
+_LEAST_CELLS = 4
 _MAX_PATHS = 20_000
 _MAX_RULES = 3_000
 _COLUMN_GAP = 1.0  # of the height of a word: so wide a gap on a border parts two cells without a rule
@@ -53,23 +54,45 @@ def ruled_tables(page: pymupdf.Page, words: Callable[[], list[Word]]) -> list[Fo
 def boxed_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> list[FoundTable] | None:
     """The same by the boxes of drawings, which are turned so, too.
 
-    None where boxes don't tell: strokes with corners may be a table's frame, or the borders of its cells.
+    None where boxes don't tell: strokes with corners may be a table's rounded frame, or the borders of its cells.
     """
     across: list[Rule] = []
     down: list[Rule] = []
-    cornered = 0
+    cornered: list[Box] = []
     for box, stroked, plain in drawings:
         if box[2] - box[0] < _MIN_LENGTH and box[3] - box[1] < _MIN_LENGTH:
             continue
         if plain:
             _add_rectangle(across, down, box, stroked=stroked, thin=MAX_STROKE if stroked else MAX_RULE)
         elif stroked:
-            cornered += 1
-    if 0 < cornered <= _MOST_CORNERED:
+            cornered.append(box)
+    if len(cornered) <= _MOST_CORNERED and (_are_cells(cornered) or _frame_rules(cornered, across, down)):
         return None
     if len(across) < 2 or len(down) < 2:
         return []
     return _tables(_connected(across), _connected(down), words)
+
+
+def _are_cells(cornered: list[Box]) -> bool:
+    """Whether most of the boxes stand in rows and columns: figures are seldom so regular."""
+    if len(cornered) < _LEAST_CELLS:
+        return False
+    columns = Counter([(round(left), round(right)) for left, _, right, _ in cornered])
+    rows = Counter([(round(top), round(bottom)) for _, top, _, bottom in cornered])
+    in_both = (
+        columns[round(left), round(right)] > 1 and rows[round(top), round(bottom)] > 1
+        for left, top, right, bottom in cornered
+    )
+    return sum(in_both) >= max(_LEAST_CELLS, len(cornered) / 2)
+
+
+def _frame_rules(cornered: list[Box], across: list[Rule], down: list[Rule]) -> bool:
+    """Whether one of the boxes is around a rule across and a rule down, whose ends it may meet."""
+    return any(
+        any(top < rule.at < bottom and left <= rule.start and rule.end <= right for rule in across)
+        and any(left < rule.at < right and top <= rule.start and rule.end <= bottom for rule in down)
+        for left, top, right, bottom in cornered
+    )
 
 
 def _tables(across: list[Rule], down: list[Rule], words: Callable[[], list[Word]]) -> list[FoundTable]:

@@ -85,15 +85,21 @@ def _line(raw: dict[str, Any], number: LineNumber) -> Line | None:
     """Size and style are those of most of its characters; its box is around what shows, since blank spans may reach
     across a gutter. None where nothing shows."""
     spans = raw["spans"]
+    if len(spans) == 1:
+        text = spans[0]["text"]
+        if not text or text.isspace():
+            return None
+        style = _style(*_type(spans[0]))
+        return Line(text, raw["bbox"], raw["bbox"], style.size, style.bold, style.mono, style.formula, number=number)
     text = "".join(map(_text, spans))
     if not text or text.isspace():
         return None
     # MuPDF parts a line at each space that it puts in itself, so many spans may be of one type.
-    shown = [span for span in spans if span["text"].strip()] if len(spans) > 1 else spans
+    shown = [span for span in spans if span["text"].strip()]
     types = list(map(_type, shown))
     styles = set(starmap(_style, set(types)))
     style = styles.pop() if len(styles) == 1 else _mixed_style(types, shown)
-    box = raw["bbox"] if len(shown) == len(spans) else union(map(_box, shown))
+    box = raw["bbox"] if len(shown) == len(spans) else union(list(map(_box, shown)))
     return Line(text, box, box, style.size, style.bold, style.mono, style.formula, number=number)
 
 
