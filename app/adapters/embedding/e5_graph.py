@@ -154,7 +154,8 @@ def _layer(graph: _Graph, value: str, name: str) -> str:
     """One transformer layer, normalised after each half as in BERT."""
     hidden, wide = graph.source.shape.hidden, graph.source.shape.feed_forward
     heads = [graph.linear(value, f"{name}.{part}", hidden, hidden) for part in ("q", "k", "v")]
-    context = graph.node("MultiHeadAttention", heads, f"{name}.context", _MICROSOFT, num_heads=graph.source.shape.heads)
+    count = graph.source.shape.heads
+    context = graph.node("Attention", heads, f"{name}.context", q_num_heads=count, kv_num_heads=count)
     value = graph.normalized_sum(value, graph.linear(context, f"{name}.ao", hidden, hidden), f"{name}.aln")
     inner = graph.node("Gelu", [graph.linear(value, f"{name}.fi", hidden, wide)], f"{name}.gelu", _MICROSOFT)
     return graph.normalized_sum(value, graph.linear(inner, f"{name}.fo", wide, hidden), f"{name}.oln")
@@ -165,6 +166,6 @@ def _model(graph: _Graph, weights: _Weights) -> ModelProto:
     vectors = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", graph.source.shape.hidden])
     return helper.make_model(
         helper.make_graph(graph.nodes, "multilingual-e5-small", [ids], [vectors], weights.tensors),
-        opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(_MICROSOFT, 1)],
+        opset_imports=[helper.make_opsetid("", 23), helper.make_opsetid(_MICROSOFT, 1)],
         ir_version=10,
     )

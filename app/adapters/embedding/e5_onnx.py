@@ -15,7 +15,7 @@ from app.adapters.embedding.e5_file import E5File, bundled_version, bundled_weig
 from app.adapters.embedding.e5_tokens import ModelInput
 from app.ports.vector_index import Vectors
 
-_GRAPH_VERSION = 1
+_GRAPH_VERSION = 2
 """Goes up with every change of what the conversion writes."""
 _INT8_DOT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni", "asimddp"})
 ONNXRUNTIME_ERRORS: tuple[type[Exception], ...] = (
