@@ -131,17 +131,23 @@ class Channels:
         """What `work` gives within the deadline; None where the engine is not asked, has failed, or fails now."""
         if not asked or name in self.failures:
             return None
-        seconds = self._parts.settings.retrieval_timeout_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await work()
-        except TimeoutError:
-            self.failures[name] = reason = f"The {name.value} did not answer within {seconds:g} s."
-        except (EngineUnavailable, EngineRejected) as error:
-            reason = error.detail  # names addresses, folders and what a server said: for operators
-            self.failures[name] = f"The {name.value} can't be searched at the moment ({error.error_code})."
-        log.warning("retrieval_degraded", engine=name.value, reason=reason)
-        return None
+        return await guarded(name, self._parts.settings.retrieval_timeout_seconds, work, self.failures)
+
+
+async def guarded(
+    name: EngineName, seconds: float, work: Callable[[], Awaitable[Found]], failures: dict[EngineName, str]
+) -> Found | None:
+    """What `work` gives within the deadline; None where it is late or its engine fails, which `failures` then tells."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await work()
+    except TimeoutError:
+        failures[name] = reason = f"The {name.value} did not answer within {seconds:g} s."
+    except (EngineUnavailable, EngineRejected) as error:
+        reason = error.detail  # names addresses, folders and what a server said: for operators
+        failures[name] = f"The {name.value} can't be asked at the moment ({error.error_code})."
+    log.warning("retrieval_degraded", engine=name.value, reason=reason)
+    return None
 
 
 @contextmanager
