@@ -47,7 +47,7 @@ async def reranker(peer: OpenAIPeer, tokens: E5Tokens, style: Style) -> AsyncIte
 
 
 FORMS = {
-    "jina": {"model": "cross", "query": "如何提取公积金", "documents": PASSAGES, "top_n": 3},
+    "jina": {"model": "cross", "query": "如何提取公积金", "documents": PASSAGES},
     "tei": {"model": "cross", "query": "如何提取公积金", "texts": PASSAGES, "truncate": True},
 }
 

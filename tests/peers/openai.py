@@ -238,6 +238,8 @@ def _embeddings(peer: OpenAIPeer, body: Body, fault: Fault) -> Response:
 
 
 def _rerank(peer: OpenAIPeer, body: Body, fault: Fault) -> Response:
+    if unknown := body.keys() - {"model", "query", "documents"}:
+        return _error(400, f"Argument {unknown.pop()!r} is not supported by our API")  # as Voyage says
     scores = [peer.score(body["query"], passage) for passage in body["documents"]]
     results = [{"index": index, "relevance_score": score} for index, score in enumerate(scores)]
     results.sort(key=lambda result: -result["relevance_score"])

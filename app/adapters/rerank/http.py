@@ -92,7 +92,7 @@ class HttpReranker:
         if self._style == "tei":
             body |= {"texts": list(texts), "truncate": True}
         else:
-            body |= {"documents": list(texts), "top_n": len(texts)}
+            body["documents"] = list(texts)  # all are scored where no number is given; Voyage refuses `top_n`
         if self._model:
             body["model"] = self._model
         return _scores(await self._http.post(self._url, body, attempts=_ATTEMPTS), len(texts))
