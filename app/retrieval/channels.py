@@ -14,6 +14,7 @@ from app.core.errors import EngineRejected, EngineUnavailable, Unavailable
 from app.core.scope import TenantScope
 from app.ports.indexes import Candidate, IndexFilter
 from app.ports.parts import Parts
+from app.ports.text_index import MAX_QUERY_TERMS
 from app.ports.vector_index import Vectors
 from app.retrieval.schemas import EngineName, TookMs
 from app.retrieval.settings import SearchMode
@@ -22,9 +23,6 @@ from app.terms import query_terms
 log = structlog.get_logger()
 
 Found = TypeVar("Found")
-
-MOST_TERMS = 512
-"""Terms of a query beyond these are left out: an engine's limit on clauses must not depend on a question's length."""
 
 MATCHED_POOL = 20
 """First BM25 candidates that are asked at once which terms they hold, while the dense channel is still busy."""
@@ -50,7 +48,7 @@ class Channels:
     """May be read several times; the query is embedded once, and a channel that failed is not asked again."""
 
     def __init__(self, parts: Parts, scope: TenantScope, query: str, mode: SearchMode, took: TookMs) -> None:
-        self.terms = query_terms(query)[:MOST_TERMS]
+        self.terms = query_terms(query)[:MAX_QUERY_TERMS]
         self.matched: dict[UUID, frozenset[str]] = {}
         """Terms that chunks hold, as far as it was asked."""
         self.failures: dict[EngineName, str] = {}
