@@ -33,7 +33,7 @@ from app.core.slots import TenantSlots
 from app.parsing.sandbox import start_sandbox, stop_sandbox
 from app.ports.blob_store import BlobStore
 from app.ports.chat_models import ChatModels
-from app.ports.embedder import Embedder
+from app.ports.embedder import Embedder, TokenCounter
 from app.ports.parts import Parts
 from app.ports.reranker import Reranker
 from app.ports.text_index import TextIndex
@@ -72,7 +72,7 @@ async def open_parts(settings: Settings) -> AsyncIterator[Parts]:
         stack.push_async_callback(cache.close)
         embedder, blobs = _embedder(settings), _blobs(settings)
         vectors, texts = _vectors(settings, embedder.space), _texts(settings)
-        chat_models, reranker = _chat_models(settings), _reranker(settings)
+        chat_models, reranker = _chat_models(settings), _reranker(settings, embedder.tokens)
         opened: list[_Opened] = [embedder, blobs, vectors, texts, chat_models]
         if reranker is not None:
             opened.append(reranker)
@@ -199,12 +199,21 @@ def _chat_models(settings: Settings) -> ChatModels:
     )
 
 
-def _reranker(settings: Settings) -> Reranker | None:
+def _reranker(settings: Settings, tokens: TokenCounter) -> Reranker | None:
+    """None is embedded: no package that could be depended on holds the weights of a multilingual cross-encoder."""
     if not settings.rerank_url:
         return None
     from app.adapters.rerank.http import HttpReranker
 
-    return HttpReranker(settings.rerank_url, settings.rerank_model, api_key=settings.rerank_api_key.get_secret_value())
+    return HttpReranker(
+        settings.rerank_url,
+        settings.rerank_model,
+        tokens,
+        style=settings.rerank_style,
+        max_tokens=settings.rerank_max_tokens,
+        api_key=settings.rerank_api_key.get_secret_value(),
+        timeout_seconds=settings.rerank_timeout_seconds,
+    )
 
 
 def _secret(settings: Settings) -> bytes:

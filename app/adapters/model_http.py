@@ -61,6 +61,8 @@ class ModelHttp:
             return EngineUnavailable(f"The {self._what} did not answer in time.", retry_after=None)
         except httpx.TransportError:
             return EngineUnavailable(f"The {self._what} can't be reached.", retry_after=None)
+        except httpx.RequestError:
+            return EngineUnavailable(f"The {self._what} answered what can't be decoded.", retry_after=None)
         if response.status_code in _PASSING or response.status_code >= 500:
             return EngineUnavailable(
                 f"The {self._what} is busy or failing (status {response.status_code}).",

@@ -27,6 +27,8 @@ class Passage:
     """Likeness to the question whatever their languages, see `app.agent.neutral`; None where no vector could tell."""
     matched_terms: frozenset[str]
     """Terms of the question that the chunk, its title or its headings hold."""
+    is_reranked: bool = False
+    """Whether a reranker, which reads both languages, has put it where it stands."""
     provenance: Sequence[Provenance] = ()
     is_verbatim: bool = True
     """Whether its text is the document's own: that of a table's description is not, and is no quote."""
@@ -45,6 +47,7 @@ class Passage:
             text=hit.text,
             neutral=neutral,
             matched_terms=frozenset(hit.matched_terms),
+            is_reranked=hit.scores.rerank is not None,
             provenance=hit.provenance,
             is_verbatim=hit.kind is not ChunkKind.TABLE_SUMMARY,
             is_table=hit.kind is ChunkKind.TABLE,

@@ -54,23 +54,24 @@ def relevance_of(question: str, passages: Sequence[Passage]) -> Relevance:
 def in_reading_order(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """Passages of both languages in one order; as they are where the vectors could not be asked.
 
-    Those in the question's language keep their order, which knows of shared terms. Of the others terms say nothing but
+    Those that a reranker has ordered come first, in its order: it has read them beside the question. Of what is left,
+    those in the question's language keep their order, which knows of shared terms. Of the others terms say nothing but
     that they come last, so they are ordered by their vectors. Then the two lists are merged by how far their first ones
     lie above the threshold of their kind.
     """
     if all(one.neutral is None for one in passages):
         return list(passages)
+    reranked = [one for one in passages if one.is_reranked]
+    left = [one for one in passages if not one.is_reranked]
     language = language_of(question)
-    above: Mapping[int, float] = {
-        one.number: (one.neutral or 0.0) - _thresholds(language, one).weak for one in passages
-    }
-    same = [one for one in passages if language_of(one.text) is language]
-    other = [one for one in passages if language_of(one.text) is not language]
+    above: Mapping[int, float] = {one.number: (one.neutral or 0.0) - _thresholds(language, one).weak for one in left}
+    same = [one for one in left if language_of(one.text) is language]
+    other = [one for one in left if language_of(one.text) is not language]
     other.sort(key=lambda one: -above[one.number])
     merged: list[Passage] = []
     while same and other:
         merged.append((same if above[same[0].number] >= above[other[0].number] else other).pop(0))
-    return [*merged, *same, *other]
+    return [*reranked, *merged, *same, *other]
 
 
 def _thresholds(language: Language, passage: Passage) -> _Thresholds:

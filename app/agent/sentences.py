@@ -1,23 +1,10 @@
-"""Sentences of text, as spans of it: Chinese and English first, and marks that end one in any other language."""
+"""Sentences and rows as spans of a text: what may be quoted alone."""
 
 import re
 from collections.abc import Iterable, Iterator
 
-_END = re.compile(
-    r"""
-    (?:[。！？…؟۔।॥]|(?<![A-Za-z0-9/])[!?]|[!?](?![A-Za-z0-9%&=/]))+[”’"'」』）)\]】]*  # not that inside of an address
-    | (?<=[^\s.])\.+[”’"')\]]*(?=\s|$)   # a full stop before white space, see _is_abbreviation
-    | ；
-    | \n[ \t]*\n\s*                      # a blank line
-    | \n(?=\s*(?:[-*•·|]|\d{1,3}[.、)]\s)) # a new item or row
-    """,
-    re.VERBOSE,
-)
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|al|approx|no|nos|fig|figs|eq|sec|ch|vol|pp?|ed|eds|dr|mr|mrs|ms|prof|st|jr|sr|inc|ltd|co"
-    r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)|\b[A-Za-z]|\b\d{1,3})\.$",
-    re.IGNORECASE,
-)
+from app.chunking.sentences import sentence_ends
+
 _CJK = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
 _BREAK_IN_CJK = re.compile(rf"(?<=[{_CJK}])\s*\n\s*(?=[{_CJK}])")
 _LONGEST = 400
@@ -55,23 +42,11 @@ def _parts(text: str, spans: Iterable[tuple[int, int]], longest: int) -> list[tu
 
 
 def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    for end in _END.finditer(text, start, stop):
-        if end.group().startswith(".") and _is_abbreviation(text, start, end):
-            continue
-        yield start, end.end()
-        start = end.end()
-    yield start, stop
-
-
-def _is_abbreviation(text: str, start: int, end: re.Match[str]) -> bool:
-    """`e.g.`, `No. 5`, an initial, or a list number; not where a new sentence plainly begins after a longer word."""
-    before = text[max(start, end.start() - 12) : end.start() + 1]
-    if not _ABBREVIATION.search(before):
-        return False
-    following = text[end.end() :].lstrip()
-    number = re.search(r"\d\.$", before)
-    # "in 1998. The" ends a sentence, "1. Open the lid" does not.
-    return not number or start == end.start() - len(before.strip()) + 1 or not following[:1].isupper()
+    begin = start
+    for end in sentence_ends(text[start:stop]):
+        yield begin, start + end
+        begin = start + end
+    yield begin, stop
 
 
 def _cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:

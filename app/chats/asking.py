@@ -4,10 +4,10 @@ from uuid import UUID
 
 from app.agent.rendering import render_answer, render_citation
 from app.agent.service import AgentRun
-from app.chats import service
 from app.chats.answering import usage_of
 from app.chats.schemas import AnswerOut, AskIn
 from app.core.scope import TenantScope
+from app.knowledge_bases import service as knowledge_bases
 from app.models import MessageStatus
 from app.ports.parts import Parts
 
@@ -15,7 +15,7 @@ from app.ports.parts import Parts
 async def ask(parts: Parts, scope: TenantScope, body: AskIn) -> AgentRun:
     """A run that is ready to start. Raises `NotFound` for a knowledge base or model that is not there."""
     async with parts.database.read(scope) as session:
-        await service.require_knowledge_bases(session, body.knowledge_base_ids)
+        await knowledge_bases.require(session, body.knowledge_base_ids)
     return AgentRun(
         parts,
         scope,

@@ -55,7 +55,7 @@ async def create_session(body: SessionIn, scope: Viewer, session: Writing) -> Se
 @router.get("/sessions")
 async def list_sessions(paging: Paging, scope: Viewer, session: Reading) -> Page[SessionOut]:
     rows = await service.list_page(session, scope, paging)
-    return page_of(rows, paging.limit, SessionOut.model_validate, by_id)
+    return page_of(map(SessionOut.model_validate, rows), paging.limit, by_id)
 
 
 @router.get("/sessions/{session_id}")
@@ -78,8 +78,7 @@ async def list_messages(
     session_id: UUID, paging: Paging, scope: Viewer, session: Reading, parts: PartsDep
 ) -> Page[MessageOut]:
     """Questions and answers, the oldest first. Quotes are shown as far as their documents are still there."""
-    rows = await service.messages(session, scope, parts.cache, session_id, paging)
-    return page_of(rows, paging.limit, lambda message: message, by_id)
+    return page_of(await service.messages(session, scope, parts.cache, session_id, paging), paging.limit, by_id)
 
 
 @router.post("/sessions/{session_id}/messages", status_code=201, response_model=MessageOut, responses=STREAM)

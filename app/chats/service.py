@@ -17,7 +17,7 @@ from app.ports.cache import Cache
 
 
 async def create(session: WriteSession, scope: TenantScope, body: SessionIn) -> ChatSession:
-    await require_knowledge_bases(session, body.knowledge_base_ids)
+    await knowledge_bases.require(session, body.knowledge_base_ids)
     chat = ChatSession(
         id=new_id(),
         tenant_id=scope.tenant_id,
@@ -50,7 +50,7 @@ async def change(session: WriteSession, scope: TenantScope, session_id: UUID, bo
     if body.title is not None:
         chat.title = body.title
     if body.knowledge_base_ids is not None:
-        await require_knowledge_bases(session, body.knowledge_base_ids)
+        await knowledge_bases.require(session, body.knowledge_base_ids)
         chat.knowledge_base_ids = list(dict.fromkeys(body.knowledge_base_ids))
     chat.revision += 1
     await session.flush()
@@ -73,21 +73,9 @@ async def messages(
     return await shown_messages(session, await Conversation(cache, session, chat).page(request.after, request.limit))
 
 
-async def require_knowledge_bases(session: ReadSession, kb_ids: Sequence[UUID]) -> None:
-    """Raises `NotFound` unless all of them may be asked."""
-    for kb_id in dict.fromkeys(kb_ids):
-        await knowledge_bases.get(session, kb_id)
-
-
 async def still_there(session: ReadSession, kb_ids: Sequence[UUID]) -> list[UUID]:
     """Those of a session's knowledge bases that are left. Raises `NotFound` where there were some and none is left."""
-    left: list[UUID] = []
-    for kb_id in kb_ids:
-        try:
-            await knowledge_bases.get(session, kb_id)
-        except NotFound:
-            continue
-        left.append(kb_id)
+    left = await knowledge_bases.live(session, kb_ids)
     if kb_ids and not left:
         raise NotFound(
             "The knowledge bases of this session are deleted. Give it others by PATCH.", code="knowledge_base_not_found"

@@ -15,7 +15,7 @@ from app.chunking.splitting import CODE_LEVELS, TEXT_LEVELS, Boundaries, Span, f
 from app.chunking.table_summary import table_summary
 from app.chunking.tables import CAPTION_BYTES, TablePart, table_parts
 from app.core.errors import InvalidInput
-from app.parsing.document import BoundingBox, Element, ElementKind, ParsedDocument, Table
+from app.parsing.document import GAP, BoundingBox, Element, ElementKind, ParsedDocument, Table
 from app.ports.embedder import TokenCounter
 
 LEAST_ROOM = 24
@@ -225,5 +225,5 @@ def _starts(elements: Sequence[Element]) -> list[int]:
     for element in elements:
         starts.append(position)
         if element.text:
-            position += len(element.text) + len("\n\n")
+            position += len(element.text) + len(GAP)
     return starts

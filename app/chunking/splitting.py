@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from app.chunking.sentences import sentence_ends
 from app.ports.embedder import TokenCounter
 
 CHARACTERS_PER_TOKEN = 16
@@ -27,29 +28,9 @@ class Span:
 Boundaries = Callable[[str], Iterator[int]]
 """Where a text may be cut: offsets in rising order, its two ends left out or not."""
 
-_SENTENCE_END = re.compile(
-    r"""[。！？；…؟۔।॥]++[”’」』）】》"')\]]*+   # Chinese, Arabic, Hindi: needs no space after it
-    | (?<![.!?])[.!?]++["'”’)\]]*+(?=\s)     # Latin: "3.5" and "example.com" have no space
-    | \n[^\S\n]*+\n\s*+                      # a blank line""",
-    re.VERBOSE,
-)
-_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Fig|Figs|Eq|No|vs|cf|al|e\.g|i\.e|approx|resp)|\b[A-Z])\.$")
 _CLAUSE_END = re.compile(r"[，、：]++|(?<![,;:])[,;:]++(?=\s)|\n++")
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
 _LINE_END = re.compile(r"\n++")
-
-
-def sentence_ends(text: str) -> Iterator[int]:
-    for match in _SENTENCE_END.finditer(text):
-        end = match.end()
-        if match.group() == "." and _is_abbreviation(text, end):
-            continue
-        yield end
-
-
-def _is_abbreviation(text: str, end: int) -> bool:
-    following = text[end : end + 3].lstrip()[:1]
-    return following.islower() or _ABBREVIATION.search(text[max(0, end - 8) : end]) is not None
 
 
 def _ends(pattern: re.Pattern[str]) -> Boundaries:

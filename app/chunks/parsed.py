@@ -24,7 +24,7 @@ from app.core.scope import TenantScope
 from app.ingestion.projection import cells_key, parsed_key
 from app.models import Document
 from app.parsing.cells import page_name
-from app.parsing.document import Element, ElementKind, StoredCells, Table
+from app.parsing.document import GAP, Element, ElementKind, StoredCells, Table
 from app.parsing.table_profile import column_profiles
 from app.ports.parts import Parts
 
@@ -172,7 +172,7 @@ def outline(form: ParsedForm, document_id: UUID, places: Sequence[tuple[UUID, in
     position = 0
     for element in form.get("elements", ()):
         start, text = position, element.get("text", "")
-        position += len(text) + len("\n\n") if text else 0
+        position += len(text) + len(GAP) if text else 0
         if element["kind"] != ElementKind.HEADING or not text.strip():
             continue
         if len(nodes) == MOST_HEADINGS:

@@ -81,7 +81,7 @@ async def change_chunk(
 async def get_chunk_history(chunk_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[ChunkEditOut]:
     """Who changed what, newest first."""
     rows = await service.history(session, chunk_id, paging)
-    return page_of(rows, paging.limit, ChunkEditOut.model_validate, by_id)
+    return page_of(map(ChunkEditOut.model_validate, rows), paging.limit, by_id)
 
 
 @router.get("/v1/documents/{document_id}/tables")

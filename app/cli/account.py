@@ -6,8 +6,8 @@ import typer
 from rich import print as show
 from rich.markup import escape
 
-from app.cli.client import open_api
-from app.cli.credentials import save_tokens
+from app.cli.client import ApiError, open_api
+from app.cli.credentials import load_tokens, locked, save_tokens, store_tokens
 
 
 def register(app: typer.Typer) -> None:
@@ -41,9 +41,22 @@ def register_account(email: Email, password: NewPassword, tenant: Annotated[str,
 
 
 def logout() -> None:
-    """Forgets the tokens."""
+    """Ends the login, here and at the server."""
     with open_api() as api:
-        save_tokens(api.url, None)
+        with locked():  # another shell that renews the login would keep it alive
+            tokens = load_tokens(api.url)
+            store_tokens(api.url, None)
+        try:
+            if tokens:
+                body = {"refresh_token": tokens["refresh_token"]}
+                api.call("POST", "/v1/auth/logout", anonymous=True, json=body)
+        except ApiError as error:
+            show(
+                escape(
+                    f"Forgot the login, but the server could not end it, and it lasts until it expires: {error.detail}"
+                )
+            )
+            raise typer.Exit(1) from error
         show(f"Logged out at {api.url}.")
 
 

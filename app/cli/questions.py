@@ -43,8 +43,7 @@ def search(query: str, kb: KbNames = None, top_k: int = 5, mode: str = "hybrid")
         scores = ", ".join(f"{name} {value:.3f}" for name, value in hit["scores"].items() if value is not None)
         console.print(f"[bold]{number}. {escape(_place(hit))}[/bold]  [dim]{scores}[/dim]", highlight=False)
         console.print(f"{hit['text'][:400]}\n", highlight=False, markup=False)
-    if found["degraded"]:
-        console.print(f"[yellow]Without: {', '.join(map(str, found['degraded']))}[/yellow]")
+    _show_degraded(found)
     console.print(f"[dim]{len(found['hits'])} passages in {found['took_ms']['total']:.0f} ms[/dim]")
 
 
@@ -56,6 +55,7 @@ def ask(question: str, kb: KbNames = None) -> None:
         missing = _without_documents(api, kb_ids) if answer["notice"] == "not_found" else None
     console.print(missing or answer["answer"], highlight=False, markup=False)
     _show_citations(answer["citations"])
+    _show_degraded(answer)
 
 
 def chat(kb: KbNames = None) -> None:
@@ -74,6 +74,12 @@ def chat(kb: KbNames = None) -> None:
                         console.print(f"[red]{escape(event['detail'])}[/red]")
             console.print()
             _show_citations(citations)
+
+
+def _show_degraded(answer: dict[str, Any]) -> None:
+    """Names what failed or was late while the answer was made."""
+    if answer["degraded"]:
+        console.print(f"[yellow]Without: {', '.join(answer['degraded'])}[/yellow]")
 
 
 def _place(source: dict[str, Any]) -> str:

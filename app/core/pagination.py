@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Annotated, Generic, Protocol, TypeVar
 from uuid import UUID
 
@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from app.core.errors import InvalidInput
 
 Item = TypeVar("Item")
-Row = TypeVar("Row")
 
 
 class Page(BaseModel, Generic[Item]):
@@ -43,15 +42,16 @@ class Identified(Protocol):
     def id(self) -> UUID: ...
 
 
-def by_id(row: Identified) -> str:
-    """The cursor of a list in the order of its rows' ids."""
-    return encode_cursor(row.id)
+def by_id(item: Identified) -> str:
+    """The cursor of a list in the order of its items' ids."""
+    return encode_cursor(item.id)
 
 
-def page_of(rows: Sequence[Row], limit: int, show: Callable[[Row], Item], cursor: Callable[[Row], str]) -> Page[Item]:
-    """The first `limit` of the rows as they are shown. One more row than that says that another page follows."""
-    shown = rows[:limit]
-    return Page(items=[show(row) for row in shown], next_cursor=cursor(shown[-1]) if len(rows) > limit else None)
+def page_of(items: Iterable[Item], limit: int, cursor: Callable[[Item], str]) -> Page[Item]:
+    """The first `limit` of the items. One more than that says that another page follows."""
+    found = list(items)
+    shown = found[:limit]
+    return Page(items=shown, next_cursor=cursor(shown[-1]) if len(found) > limit else None)
 
 
 def encode_cursor(row_id: UUID) -> str:

@@ -68,16 +68,17 @@ def _ensure_roles(connection: psycopg.Connection, role: str, password: str) -> N
     for name, login in ((SYSTEM_ROLE, False), (role, True)):
         if connection.execute("select 1 from pg_roles where rolname = %s", (name,)).fetchone():
             continue
-        statement = sql.SQL("create role {} noinherit").format(sql.Identifier(name))
+        statement = told = sql.SQL("create role {} noinherit").format(sql.Identifier(name))
         if login:
             statement += sql.SQL(" login password {}").format(sql.Literal(password))
+            told += sql.SQL(" login password '…'")  # what is told ends in logs
         try:
             connection.execute(statement)
         except psycopg.errors.DuplicateObject:
             continue  # another database of the same cluster is being migrated at this moment
         except psycopg.errors.InsufficientPrivilege as error:
             raise SchemaError(
-                f"The owner may not create the role {name}. Let an administrator run: {statement.as_string()};"
+                f"The owner may not create the role {name}. Let an administrator run: {told.as_string()};"
             ) from error
 
 

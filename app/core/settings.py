@@ -21,6 +21,12 @@ PROCESSES = 2
 """Where each has a process, with engines and a model of its own."""
 
 
+def _refuse_address_that_is_none(name: str, url: str) -> None:
+    parts = urlsplit(url)
+    if url and not (parts.scheme in {"http", "https"} and parts.hostname):
+        raise ValueError(f"{name.upper()} must be an address that begins with http:// or https://, not {url!r}.")
+
+
 class LogFormat(StrEnum):
     CONSOLE = "console"
     JSON = "json"
@@ -104,8 +110,29 @@ class Settings(BaseSettings):
     )
     llm_api_key: SecretStr = Field(SecretStr(""), validation_alias=_env("LLM_API_KEY"))
     llm_timeout_seconds: float = Field(60.0, gt=0, validation_alias=_env("LLM_TIMEOUT_SECONDS"))
-    rerank_url: str = Field("", validation_alias=_env("RERANK_URL"), description="Address of a /rerank endpoint.")
+    rerank_url: str = Field(
+        "", validation_alias=_env("RERANK_URL"), description="Whole address of the endpoint, /rerank included."
+    )
+    rerank_style: Literal["jina", "tei"] = Field(
+        "jina",
+        validation_alias=_env("RERANK_STYLE"),
+        description="How it is asked. jina: Jina, Cohere, Voyage, vLLM, llama.cpp; tei: Text Embeddings Inference.",
+    )
     rerank_model: str = Field("", validation_alias=_env("RERANK_MODEL"))
+    rerank_max_tokens: int = Field(
+        512,
+        ge=64,
+        validation_alias=_env("RERANK_MAX_TOKENS"),
+        description="Question and passage together are cut to so many tokens of multilingual-e5: the model's limit, "
+        "or less where its vocabulary is another one.",
+    )
+    rerank_timeout_seconds: float = Field(
+        10.0,
+        gt=0,
+        le=60,
+        validation_alias=_env("RERANK_TIMEOUT_SECONDS"),
+        description="How long a question waits for it before it keeps the order of the fusion.",
+    )
     rerank_api_key: SecretStr = Field(SecretStr(""), validation_alias=_env("RERANK_API_KEY"))
 
     # --- identity
@@ -161,6 +188,8 @@ class Settings(BaseSettings):
             raise ValueError("EMBEDDING_URL needs EMBEDDING_MODEL and EMBEDDING_DIMENSIONS beside it.")
         if self.llm_url and not self.llm_models:
             raise ValueError("LLM_URL needs LLM_MODELS beside it: the names of the models, parted by commas.")
+        for name in ("embedding_url", "llm_url", "rerank_url"):
+            _refuse_address_that_is_none(name, getattr(self, name))
         if self.database_url.get_secret_value() and not self.redis_url.get_secret_value():
             raise ValueError("DATABASE_URL without REDIS_URL: API and workers on a server need a broker they share.")
         if not self.worker_concurrency:

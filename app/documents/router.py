@@ -124,7 +124,7 @@ async def list_documents(
     external_id: Annotated[str, Storable(max_length=255)] | None = None,
 ) -> Page[DocumentOut]:
     rows = await service.list_page(session, kb_id, paging, ListFilter(status, name, tag, external_id))
-    return page_of(rows, paging.limit, _document_out, by_id)
+    return page_of(map(_document_out, rows), paging.limit, by_id)
 
 
 @router.get("/v1/documents/{document_id}")
@@ -216,7 +216,7 @@ async def list_chunks(
 ) -> Page[ChunkOut]:
     """Chunks of the active version, in order; parents, where there are any and they are asked for, at the end."""
     rows = await service.chunks(session, document_id, after, limit, parents=parents)
-    return page_of(rows, limit, ChunkOut.model_validate, lambda row: str(row.ordinal))
+    return page_of(map(ChunkOut.model_validate, rows), limit, lambda chunk: str(chunk.ordinal))
 
 
 def _document_out(row: Document) -> DocumentOut:

@@ -1,3 +1,5 @@
+"""Bodies of the routes for documents, and what may be said of one."""
+
 import json
 import re
 import unicodedata

@@ -27,7 +27,7 @@ class PartStatus(StrEnum):
     LATE = "late"
     """It did not answer within the deadline."""
     CONFIGURED = "configured"
-    """A model that others run. It is not called here: a probe every few seconds would cost its owner money."""
+    """Chat models that others run. They are not called here: a probe every few seconds would cost their owner money."""
     NOT_CONFIGURED = "not_configured"
     INSTALLED = "installed"
     """A program that some formats are read with. It is a fact about this machine, whose lack fails nothing else."""
@@ -52,18 +52,19 @@ class Readiness(BaseModel):
 
 
 async def readiness(parts: Parts, *, stopping: bool) -> Readiness:
-    found = await check_all(
-        {
-            INDISPENSABLE: parts.database.check,
-            "cache": parts.cache.check,
-            "vector_index": parts.vectors.check,
-            "text_index": parts.texts.check,
-            "blobs": parts.blobs.check,
-            "embedder": parts.embedder.check,
-        }
-    )
-    found["reranker"] = _configured(parts.reranker is not None)
-    found["chat_models"] = _configured(bool(parts.chat_models.names))
+    checks: dict[str, Check] = {
+        INDISPENSABLE: parts.database.check,
+        "cache": parts.cache.check,
+        "vector_index": parts.vectors.check,
+        "text_index": parts.texts.check,
+        "blobs": parts.blobs.check,
+        "embedder": parts.embedder.check,
+    }
+    if parts.reranker is not None:
+        checks["reranker"] = parts.reranker.check
+    found = await check_all(checks)
+    found.setdefault("reranker", PartStatus.NOT_CONFIGURED)
+    found["chat_models"] = PartStatus.CONFIGURED if parts.chat_models.names else PartStatus.NOT_CONFIGURED
     found["libreoffice"] = PartStatus.INSTALLED if find_libreoffice() else PartStatus.NOT_INSTALLED
     return Readiness(status=_overall(found, stopping), parts=found)
 
@@ -83,10 +84,6 @@ def _status(name: str, outcome: BaseException | None) -> PartStatus:
         raise outcome
     log.warning("part_not_ready", part=name, reason=repr(outcome))
     return PartStatus.LATE if isinstance(outcome, TimeoutError) else PartStatus.FAILING
-
-
-def _configured(is_configured: bool) -> PartStatus:
-    return PartStatus.CONFIGURED if is_configured else PartStatus.NOT_CONFIGURED
 
 
 def _overall(parts: Mapping[str, PartStatus], stopping: bool) -> Overall:

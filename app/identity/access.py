@@ -1,4 +1,4 @@
-"""Who may call a route. Every route declares one policy: `Viewer`, `Editor`, `Admin`, `Owner` or `Public`.
+"""Who may call a route. Every route declares one policy: `Viewer`, `Editor`, `Admin` or `Public`.
 
 A policy gives the route its `TenantScope`; the sessions below are confined to it. `policy_of` lets the test suite (and
 the OpenAPI schema) find a route that forgot to declare one.
@@ -110,7 +110,6 @@ Public = Depends(public)
 Viewer = Annotated[TenantScope, Depends(RolePolicy(Role.VIEWER))]
 Editor = Annotated[TenantScope, Depends(RolePolicy(Role.EDITOR))]
 Admin = Annotated[TenantScope, Depends(RolePolicy(Role.ADMIN))]
-Owner = Annotated[TenantScope, Depends(RolePolicy(Role.OWNER))]
 
 
 def policy_of(route: APIRoute) -> str:

@@ -1,3 +1,5 @@
+"""Bodies of `/v1/auth`."""
+
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID

@@ -155,7 +155,7 @@ class Ingestion:
     async def _embed(self, subject: Subject) -> None:
         """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage.
 
-        Raises `Postponed` where another tenant waits too long.
+        Raises `Postponed` where it has had its turn and something waits that comes before it.
         """
         space = self._parts.embedder.space.name
         total, done = await self._count_texts(subject)

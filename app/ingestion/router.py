@@ -29,7 +29,7 @@ async def list_operations(
 ) -> Page[OperationOut]:
     """Newest first. `state=failed` lists what was given up."""
     rows = await service.list_page(session, paging, OperationFilter(state, document_id, knowledge_base_id))
-    return page_of(rows, paging.limit, OperationOut.of, by_id)
+    return page_of(map(OperationOut.of, rows), paging.limit, by_id)
 
 
 @router.get("/{operation_id}")

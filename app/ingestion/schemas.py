@@ -1,8 +1,10 @@
+"""Bodies of the routes that tell of operations and of the consistency of the stores."""
+
 from datetime import datetime
 from typing import Self
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from app.ingestion.reconciler import IndexReport, TenantReport
 from app.models import Operation, OperationKind, OperationStage, OperationState
@@ -15,6 +17,8 @@ class OperationError(BaseModel):
 
 class StageOut(BaseModel):
     """One run of one stage. `done` and `total` count pages, chunks or vectors, whatever the stage works on."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     attempt: int
     stage: str
@@ -72,18 +76,7 @@ class OperationDetail(OperationOut):
     def with_stages(cls, row: Operation, stages: list[OperationStage]) -> Self:
         return cls(
             **OperationOut.of(row).model_dump(),
-            stages=[
-                StageOut(
-                    attempt=stage.attempt,
-                    stage=stage.stage,
-                    done=stage.done,
-                    total=stage.total,
-                    error_code=stage.error_code,
-                    started_at=stage.started_at,
-                    finished_at=stage.finished_at,
-                )
-                for stage in stages
-            ],
+            stages=[StageOut.model_validate(stage) for stage in stages],
         )
 
 

@@ -1,5 +1,6 @@
 """SQL of knowledge bases. Row-level security confines every statement to the session's tenant."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -22,6 +23,12 @@ async def find(session: ReadSession, kb_id: UUID, *, lock: bool = False) -> Know
     query = select(KnowledgeBase).where(KnowledgeBase.id == kb_id, KnowledgeBase.deleted_at.is_(None))
     found: KnowledgeBase | None = await session.scalar(query.with_for_update(read=True) if lock else query)
     return found
+
+
+async def live_ids(session: ReadSession, kb_ids: Collection[UUID]) -> set[UUID]:
+    """Those of the knowledge bases that live."""
+    query = select(KnowledgeBase.id).where(KnowledgeBase.id.in_(kb_ids), KnowledgeBase.deleted_at.is_(None))
+    return set(await session.scalars(query))
 
 
 async def find_for_update(session: WriteSession, kb_id: UUID) -> KnowledgeBase | None:

@@ -27,7 +27,7 @@ async def create_knowledge_base(body: KnowledgeBaseIn, scope: Admin, session: Wr
 @router.get("")
 async def list_knowledge_bases(paging: Paging, _scope: Viewer, session: Reading) -> Page[KnowledgeBaseOut]:
     rows = await service.list_page(session, paging)
-    return page_of(rows, paging.limit, KnowledgeBaseOut.model_validate, by_id)
+    return page_of(map(KnowledgeBaseOut.model_validate, rows), paging.limit, by_id)
 
 
 @router.get("/{kb_id}")
@@ -44,15 +44,13 @@ async def get_knowledge_base(kb_id: UUID, _scope: Viewer, session: Reading) -> K
 @router.get("/{kb_id}/provenance")
 async def get_provenance(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[DocumentProvenance]:
     """Of every document that can be found: its original, who uploaded it when, how it was read, what people changed."""
-    found = await service.provenance(session, kb_id, paging)
-    return page_of(found, paging.limit, lambda of_document: of_document, _by_document)
+    return page_of(await service.provenance(session, kb_id, paging), paging.limit, _by_document)
 
 
 @router.get("/{kb_id}/tree")
 async def get_tree(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[TreeDocument]:
     """What can be found in a knowledge base: documents, and their headings with the number of chunks under each."""
-    found = await service.tree(session, kb_id, paging)
-    return page_of(found, paging.limit, lambda of_document: of_document, _by_document)
+    return page_of(await service.tree(session, kb_id, paging), paging.limit, _by_document)
 
 
 @router.patch("/{kb_id}")
@@ -67,5 +65,5 @@ async def delete_knowledge_base(kb_id: UUID, scope: Admin, session: Writing, par
     await service.delete(session, scope, parts, kb_id)
 
 
-def _by_document(row: DocumentProvenance | TreeDocument) -> str:
-    return encode_cursor(row.document_id)
+def _by_document(item: DocumentProvenance | TreeDocument) -> str:
+    return encode_cursor(item.document_id)

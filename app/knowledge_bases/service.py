@@ -50,6 +50,20 @@ async def get(session: ReadSession, kb_id: UUID, *, lock: bool = False) -> Knowl
     return kb
 
 
+async def live(session: ReadSession, kb_ids: Sequence[UUID]) -> list[UUID]:
+    """Those of the knowledge bases that are not deleted, in the order given, each once."""
+    if not kb_ids:
+        return []
+    found = await repository.live_ids(session, kb_ids)
+    return [kb_id for kb_id in dict.fromkeys(kb_ids) if kb_id in found]
+
+
+async def require(session: ReadSession, kb_ids: Sequence[UUID]) -> None:
+    """Raises `KnowledgeBaseNotFound` unless all of them live."""
+    for missing in set(kb_ids).difference(await live(session, kb_ids)):
+        raise KnowledgeBaseNotFound(missing)
+
+
 async def get_with_counts(session: ReadSession, kb_id: UUID) -> tuple[KnowledgeBase, Counts]:
     return await get(session, kb_id), await repository.counts(session, kb_id)
 

@@ -4,9 +4,7 @@ from typing import Any
 
 from app.parsing import tables
 from app.parsing.clean import clean_text
-from app.parsing.document import Element, ElementKind, ParsedDocument, Table
-
-_GAP = len("\n\n")  # how `ParsedDocument.text` joins elements
+from app.parsing.document import GAP, Element, ElementKind, ParsedDocument, Table
 
 
 def finish(document: ParsedDocument) -> ParsedDocument:
@@ -20,7 +18,7 @@ def finish(document: ParsedDocument) -> ParsedDocument:
         cleaned = _clean_element(element)
         if cleaned is None:
             continue
-        start = position + _GAP if position and cleaned["text"] else position
+        start = position + len(GAP) if position and cleaned["text"] else position
         position = start + len(cleaned["text"])
         finished.append(element.model_copy(update={**cleaned, "start": start, "end": position}))
     return document.model_copy(

@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
+GAP = "\n\n"
+"""Between the texts of elements in `ParsedDocument.text`."""
+
 
 class ElementKind(StrEnum):
     HEADING = "heading"
@@ -175,7 +178,7 @@ class ParsedDocument(BaseModel):
     @property
     def text(self) -> str:
         """All elements' text joined by blank lines: what offsets count in."""
-        return "\n\n".join(element.text for element in self.elements if element.text)
+        return GAP.join(element.text for element in self.elements if element.text)
 
     def to_json(self) -> str:
         """Without what is as by default, which of short elements would be longer than their text."""

@@ -39,3 +39,4 @@ class Parts:
     question_vectors: QuestionVectors
     chat_models: ChatModels
     reranker: Reranker | None
+    """None where none is configured."""

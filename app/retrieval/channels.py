@@ -14,6 +14,7 @@ from app.core.errors import EngineRejected, EngineUnavailable, Unavailable
 from app.core.scope import TenantScope
 from app.ports.indexes import Candidate, IndexFilter
 from app.ports.parts import Parts
+from app.ports.text_index import MAX_QUERY_TERMS
 from app.ports.vector_index import Vectors
 from app.retrieval.schemas import EngineName, TookMs
 from app.retrieval.settings import SearchMode
@@ -22,9 +23,6 @@ from app.terms import query_terms
 log = structlog.get_logger()
 
 Found = TypeVar("Found")
-
-MOST_TERMS = 512
-"""Terms of a query beyond these are left out: an engine's limit on clauses must not depend on a question's length."""
 
 MATCHED_POOL = 20
 """First BM25 candidates that are asked at once which terms they hold, while the dense channel is still busy."""
@@ -50,7 +48,7 @@ class Channels:
     """May be read several times; the query is embedded once, and a channel that failed is not asked again."""
 
     def __init__(self, parts: Parts, scope: TenantScope, query: str, mode: SearchMode, took: TookMs) -> None:
-        self.terms = query_terms(query)[:MOST_TERMS]
+        self.terms = query_terms(query)[:MAX_QUERY_TERMS]
         self.matched: dict[UUID, frozenset[str]] = {}
         """Terms that chunks hold, as far as it was asked."""
         self.failures: dict[EngineName, str] = {}
@@ -131,17 +129,23 @@ class Channels:
         """What `work` gives within the deadline; None where the engine is not asked, has failed, or fails now."""
         if not asked or name in self.failures:
             return None
-        seconds = self._parts.settings.retrieval_timeout_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                return await work()
-        except TimeoutError:
-            self.failures[name] = reason = f"The {name.value} did not answer within {seconds:g} s."
-        except (EngineUnavailable, EngineRejected) as error:
-            reason = error.detail  # names addresses, folders and what a server said: for operators
-            self.failures[name] = f"The {name.value} can't be searched at the moment ({error.error_code})."
-        log.warning("retrieval_degraded", engine=name.value, reason=reason)
-        return None
+        return await guarded(name, self._parts.settings.retrieval_timeout_seconds, work, self.failures)
+
+
+async def guarded(
+    name: EngineName, seconds: float, work: Callable[[], Awaitable[Found]], failures: dict[EngineName, str]
+) -> Found | None:
+    """What `work` gives within the deadline; None where it is late or its engine fails, which `failures` then tells."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await work()
+    except TimeoutError:
+        failures[name] = reason = f"The {name.value} did not answer within {seconds:g} s."
+    except (EngineUnavailable, EngineRejected) as error:
+        reason = error.detail  # names addresses, folders and what a server said: for operators
+        failures[name] = f"The {name.value} can't be asked at the moment ({error.error_code})."
+    log.warning("retrieval_degraded", engine=name.value, reason=reason)
+    return None
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """Why each candidate, and each chunk that was asked about, is or is not among the hits."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from uuid import UUID
 
 from app.core.database import Database
 from app.core.scope import TenantScope
 from app.ports.indexes import Candidate
+from app.ports.parts import Parts
 from app.retrieval import repository
 from app.retrieval.channels import Channels
 from app.retrieval.explained import (
@@ -15,8 +17,10 @@ from app.retrieval.explained import (
     ExplainedChunk,
     ExplainedDocument,
     ExplainedMerge,
+    ExplainedReranking,
     Explanation,
     Outcome,
+    RerankedCandidate,
 )
 from app.retrieval.fusion import Fusion, fuse
 from app.retrieval.pool import Plan, Pool
@@ -31,15 +35,17 @@ BEST_CHUNKS = 3
 
 
 async def explain(
-    database: Database, scope: TenantScope, request: RetrieveRequest, channels: Channels, findings: Findings
+    parts: Parts, scope: TenantScope, request: RetrieveRequest, channels: Channels, findings: Findings
 ) -> Explanation:
     """Asks the indexes for exact scores of the chunks, and of the documents' chunks, that were asked about."""
     pool, fusion = findings.pool, findings.fusion
     asked = {chunk_id: pool.stored.get(chunk_id) for chunk_id in dict.fromkeys(request.explain_chunk_ids)}
-    documents = await _chunks_of(database, scope, findings.plan, list(dict.fromkeys(request.explain_document_ids)))
+    documents = await _chunks_of(
+        parts.database, scope, findings.plan, list(dict.fromkeys(request.explain_document_ids))
+    )
     every = [*asked, *(chunk_id for chunks in documents.values() for chunk_id in chunks)]
     dense, bm25 = await channels.dense_scores(every), await channels.bm25_scores(findings.plan.where, every)
-    judge = _Judge(findings.plan, channels, pool, fusion, findings.u, findings.read, dense, bm25)
+    judge = _Judge(findings, channels, dense, bm25)
     known: set[str] = set().union(*channels.matched.values())
     return Explanation(
         terms=list(dict.fromkeys(channels.terms)),
@@ -50,9 +56,24 @@ async def explain(
         rounds=pool.rounds,
         dense=judge.channel(pool.reading.dense, asked=channels.asks_dense),
         bm25=judge.channel(pool.reading.bm25, asked=channels.asks_bm25),
+        reranking=_reranking(parts, findings),
         merges=_merges(findings.read),
         chunks=[judge.chunk(chunk_id, chunk) for chunk_id, chunk in asked.items()],
         documents=[judge.document(document_id, chunks) for document_id, chunks in documents.items()],
+    )
+
+
+def _reranking(parts: Parts, findings: Findings) -> ExplainedReranking | None:
+    hits = findings.ranking.reranked
+    if parts.reranker is None or not hits:
+        return None
+    fused = _fused_ranks(findings.fusion)
+    return ExplainedReranking(
+        model=parts.reranker.name,
+        candidates=[
+            RerankedCandidate(chunk_id=chunk_id, rank=hit.rank, score=hit.score, fused_rank=fused[chunk_id])
+            for chunk_id, hit in hits.items()
+        ],
     )
 
 
@@ -82,22 +103,24 @@ async def _chunks_of(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Judge:
     """Everything that is known of one answer, to say of any chunk what became of it."""
 
-    plan: Plan
+    findings: Findings
     channels: Channels
-    pool: Pool
-    fusion: Fusion
-    u: float
-    read: Read
     exact_dense: dict[UUID, float]
     exact_bm25: dict[UUID, float]
 
+    @property
+    def plan(self) -> Plan:
+        return self.findings.plan
+
+    @property
+    def pool(self) -> Pool:
+        return self.findings.pool
+
     def channel(self, candidates: Sequence[Candidate], *, asked: bool) -> ExplainedChannel:
-        ranks = self._fused_ranks(self.fusion)
-        merged_into = self._merged_into()
         below = {one.chunk_id for one in self.pool.reading.dense if self._below_threshold(one.score)}
         return ExplainedChannel(
             asked=asked,
@@ -109,9 +132,9 @@ class _Judge:
                     rank=rank,
                     score=one.score,
                     outcome=barrier(chunk, self.plan.readable)
-                    or self._placed(one.chunk_id, ranks)
+                    or self._placed(one.chunk_id)
                     or (Outcome.BELOW_MIN_DENSE_SCORE if one.chunk_id in below else Outcome.BEYOND_CANDIDATES),
-                    merged_into=merged_into.get(one.chunk_id),
+                    merged_into=self._merged_into.get(one.chunk_id),
                 )
                 for rank, one in enumerate(candidates, start=1)
             ],
@@ -119,7 +142,7 @@ class _Judge:
 
     def chunk(self, chunk_id: UUID, chunk: StoredChunk | None) -> ExplainedChunk:
         would_be = self._would_be(chunk_id)
-        outcome = barrier(chunk, self.plan.readable) or self._placed(chunk_id, self._fused_ranks(self.fusion))
+        outcome = barrier(chunk, self.plan.readable) or self._placed(chunk_id)
         if outcome is None and chunk is not None and chunk.level > 0:
             outcome = Outcome.NOT_SEARCHED
         if outcome is None:
@@ -135,7 +158,9 @@ class _Judge:
             dense_rank=would_be.dense_rank,
             bm25_rank=would_be.bm25_rank,
             fused_rank=would_be.fused_rank,
-            merged_into=self._merged_into().get(chunk_id),
+            rerank_score=would_be.reranked.score if would_be.reranked else None,
+            rerank_rank=would_be.reranked.rank if would_be.reranked else None,
+            merged_into=self._merged_into.get(chunk_id),
             reason=reason(outcome, chunk, would_be, self.plan.settings, self.channels),
         )
 
@@ -153,15 +178,33 @@ class _Judge:
             best_chunks=explained[:BEST_CHUNKS],
         )
 
-    def _placed(self, chunk_id: UUID, ranks: Mapping[UUID, int]) -> Outcome | None:
-        if any(hit.chunk_id == chunk_id for hit in self.read.hits):
+    def _placed(self, chunk_id: UUID) -> Outcome | None:
+        if chunk_id in self._returned:
             return Outcome.RETURNED
-        if chunk_id in self._merged_into():
+        if chunk_id in self._merged_into:
             return Outcome.MERGED
-        return Outcome.BELOW_TOP_K if chunk_id in ranks else None
+        if chunk_id in self._places:
+            return Outcome.BELOW_TOP_K
+        if chunk_id in self.findings.ranking.reranked:
+            return Outcome.BELOW_MIN_RERANK_SCORE
+        return Outcome.BEYOND_RERANK_DEPTH if chunk_id in self._fused else None
 
+    @cached_property
+    def _returned(self) -> set[UUID]:
+        return {hit.chunk_id for hit in self.findings.read.hits}
+
+    @cached_property
     def _merged_into(self) -> dict[UUID, UUID]:
-        return {one: hit.chunk_id for hit in self.read.hits for one in hit.merged_from}
+        return {one: hit.chunk_id for hit in self.findings.read.hits for one in hit.merged_from}
+
+    @cached_property
+    def _fused(self) -> dict[UUID, int]:
+        return _fused_ranks(self.findings.fusion)
+
+    @cached_property
+    def _places(self) -> dict[UUID, int]:
+        """Where candidates stand in the order in which they are read, from 1."""
+        return {one.chunk_id: place for place, one in enumerate(self.findings.ranking.candidates, start=1)}
 
     def _below_threshold(self, score: float | None) -> bool:
         threshold = self.plan.settings.min_dense_score
@@ -174,20 +217,23 @@ class _Judge:
         depth = self.plan.settings.depth
         dense = _with(self.pool.dense, chunk_id, counted, depth)
         bm25 = _with(self.pool.bm25, chunk_id, bm25_score, depth)
-        fused = fuse(dense, bm25, self.plan.settings.fusion.as_settings(), u=self.u)
+        fused = fuse(dense, bm25, self.plan.settings.fusion.as_settings(), u=self.findings.u)
+        fused_rank = _fused_ranks(fused).get(chunk_id)
         return WouldBe(
             dense_score=dense_score,
             bm25_score=bm25_score,
             dense_rank=_place(dense, chunk_id),
             bm25_rank=_place(bm25, chunk_id),
-            fused_rank=self._fused_ranks(fused).get(chunk_id),
+            fused_rank=fused_rank,
+            reranked=self.findings.ranking.reranked.get(chunk_id),
+            place=self._places.get(chunk_id, fused_rank),
             last_dense=self.pool.dense[-1].score if self.pool.dense else None,
             last_bm25=self.pool.bm25[-1].score if self.pool.bm25 else None,
         )
 
-    @staticmethod
-    def _fused_ranks(fusion: Fusion) -> dict[UUID, int]:
-        return {one.chunk_id: one.fused.rank for one in fusion.candidates}
+
+def _fused_ranks(fusion: Fusion) -> dict[UUID, int]:
+    return {one.chunk_id: one.fused.rank for one in fusion.candidates}
 
 
 def _with(candidates: Collection[Candidate], chunk_id: UUID, score: float | None, depth: int) -> list[Candidate]:
@@ -203,10 +249,14 @@ def _place(candidates: Sequence[Candidate], chunk_id: UUID) -> int | None:
 
 
 def _best_first(chunk: ExplainedChunk) -> tuple[bool, bool, int, float]:
-    """Those among the hits first, then by the rank that they have or would have, then by dense score."""
+    """Those among the hits first, then by the rank that they have or would have, then by dense score.
+
+    The reranker's ranks come before those of the fusion: what it was not asked about stood behind what it was.
+    """
+    rank = chunk.rerank_rank or chunk.fused_rank
     return (
         chunk.outcome is not Outcome.RETURNED,
-        chunk.fused_rank is None,
-        chunk.fused_rank or 0,
+        rank is None,
+        rank or 0,
         -(chunk.dense_score or 0.0),
     )

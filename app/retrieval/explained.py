@@ -13,6 +13,9 @@ class Outcome(StrEnum):
     MERGED = "merged"
     """Its text is returned as part of a parent."""
     BELOW_TOP_K = "below_top_k"
+    BELOW_MIN_RERANK_SCORE = "below_min_rerank_score"
+    BEYOND_RERANK_DEPTH = "beyond_rerank_depth"
+    """The reranker was not asked about it, and `min_rerank_score` lets nothing pass without a score."""
     NOT_FOUND_BY_CHANNELS = "not_found_by_channels"
     """It may be seen, but no channel brought it among its candidates."""
     BELOW_MIN_DENSE_SCORE = "below_min_dense_score"
@@ -50,6 +53,22 @@ class ExplainedChannel(BaseModel):
     candidates: list[ExplainedCandidate]
 
 
+class RerankedCandidate(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    chunk_id: UUID
+    rank: int
+    score: float
+    fused_rank: int
+    """Where the fusion had put it."""
+
+
+class ExplainedReranking(BaseModel):
+    model: str
+    candidates: list[RerankedCandidate]
+    """All that it was asked about, best first, whether or not `min_rerank_score` leaves them out."""
+
+
 class ExplainedChunk(BaseModel):
     """Why a chunk that was asked about is, or is not, among the hits."""
 
@@ -65,6 +84,9 @@ class ExplainedChunk(BaseModel):
     bm25_rank: int | None
     fused_rank: int | None
     """Where it stands, or would stand if it could be seen; None if no channel would bring it."""
+    rerank_score: float | None
+    """None where the reranker was not asked about it."""
+    rerank_rank: int | None
     merged_into: UUID | None
     """The parent that is returned in its place."""
     reason: str
@@ -104,6 +126,8 @@ class Explanation(BaseModel):
     """How often the indexes were asked: again when too much was dropped, or a generation changed meanwhile."""
     dense: ExplainedChannel
     bm25: ExplainedChannel
+    reranking: ExplainedReranking | None
+    """None where no reranker was asked, or it failed."""
     merges: list[ExplainedMerge]
     chunks: list[ExplainedChunk]
     documents: list[ExplainedDocument]

@@ -11,6 +11,7 @@ from app.retrieval.fusion import FusedCandidate, Fusion
 from app.retrieval.merging import MergedHit, Parent, merge
 from app.retrieval.pool import Plan, Pool
 from app.retrieval.repository import StoredChunk
+from app.retrieval.reranking import Ranking
 from app.retrieval.visibility import barrier
 
 
@@ -25,13 +26,14 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """An answer before it is written down: what was planned, found, fused and read."""
+    """An answer before it is written down: what was planned, found, fused, ranked and read."""
 
     plan: Plan
     pool: Pool
     fusion: Fusion
     u: float
     """Share of the query's terms that the first BM25 candidates hold."""
+    ranking: Ranking
     read: Read
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.retrieval.channels import Channels
 from app.retrieval.explained import ExplainedChunk, Outcome
+from app.retrieval.fusion import ChannelHit
 from app.retrieval.repository import StoredChunk
 from app.retrieval.schemas import EngineName
 from app.retrieval.settings import RetrievalSettings
@@ -19,6 +20,9 @@ class WouldBe:
     dense_rank: int | None
     bm25_rank: int | None
     fused_rank: int | None
+    reranked: ChannelHit | None
+    place: int | None
+    """In the order in which candidates are read; where it is not among them, its fused rank."""
     last_dense: float | None
     """Score of the last candidate that may be seen."""
     last_bm25: float | None
@@ -31,7 +35,9 @@ def reason(
         case Outcome.RETURNED | Outcome.MERGED | Outcome.NOT_SEARCHED:
             return _placed(outcome, would_be)
         case Outcome.BELOW_TOP_K:
-            return f"It has rank {would_be.fused_rank}, and top_k is {settings.top_k}."
+            return f"It has rank {would_be.place}{_moved(would_be)}, and top_k is {settings.top_k}."
+        case Outcome.BELOW_MIN_RERANK_SCORE | Outcome.BEYOND_RERANK_DEPTH:
+            return _left_out(would_be, settings)
         case Outcome.BELOW_MIN_DENSE_SCORE:
             return (
                 f"Its dense score is {would_be.dense_score:.4f}, below min_dense_score, which is "
@@ -47,10 +53,27 @@ def _placed(outcome: Outcome, would_be: WouldBe) -> str:
     if outcome is Outcome.NOT_SEARCHED:
         return "It is not searched itself: it is read where enough of what it holds is found."
     if outcome is Outcome.MERGED:
-        return f"It has rank {would_be.fused_rank}, and what holds it and its neighbours is returned in its place."
-    if would_be.fused_rank is None:
+        place = f"It has rank {would_be.place}{_moved(would_be)}"
+        return f"{place}, and what holds it and its neighbours is returned in its place."
+    if would_be.place is None:
         return "It is returned in place of what was found of it."
-    return f"It is returned, at rank {would_be.fused_rank}."
+    return f"It is returned, at rank {would_be.place}{_moved(would_be)}."
+
+
+def _moved(would_be: WouldBe) -> str:
+    if would_be.reranked is None:
+        return ""
+    return f" by its rerank score of {would_be.reranked.score:.4f} ({would_be.fused_rank} before)"
+
+
+def _left_out(would_be: WouldBe, settings: RetrievalSettings) -> str:
+    threshold = f"min_rerank_score, which is {settings.min_rerank_score:g}"
+    if would_be.reranked is not None:
+        return f"Its rerank score is {would_be.reranked.score:.4f}, below {threshold}."
+    return (
+        f"It has rank {would_be.fused_rank} in the fusion, and the reranker was asked about the first "
+        f"{settings.rerank_depth} only: without a score it can't reach {threshold}."
+    )
 
 
 def document_reason(chunks: Sequence[ExplainedChunk]) -> str:

@@ -13,6 +13,7 @@ router = APIRouter(tags=["retrieval"])
 async def retrieve(body: RetrieveRequest, scope: Viewer, parts: PartsDep) -> RetrievalResult:
     """The chunks that answer a question, best first, with every score and rank.
 
-    Where one of the two indexes is down the other answers alone and `degraded` says so; where both are, 503.
+    Where one of the two indexes is down the other answers alone and `degraded` says so; where both are, 503. Where a
+    reranker is configured it has the last word on the order, or `degraded` names it.
     """
     return await Retriever(parts).retrieve(scope, body)

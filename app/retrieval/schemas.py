@@ -16,6 +16,7 @@ from app.retrieval.settings import (
     LEAST_CANDIDATES,
     MOST_CANDIDATES,
     MOST_HITS,
+    MOST_RERANKED,
     FusionOptions,
     RetrievalSettings,
     SearchMode,
@@ -23,6 +24,7 @@ from app.retrieval.settings import (
 )
 
 MOST_QUERY_CHARACTERS = 8_000
+_LEAST_SCORES = {"min_dense_score", "min_rerank_score"}
 EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -89,6 +91,15 @@ class RetrieveRequest(BaseModel):
     )
     auto_merge: bool | None = None
     merge_share: float | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    rerank: bool | None = Field(
+        None, description="Whether the reranker orders the first candidates anew. Default: where one is configured."
+    )
+    rerank_depth: int | None = Field(
+        None, ge=1, le=MOST_RERANKED, description="How many of the first fused candidates it is asked about."
+    )
+    min_rerank_score: float | None = Field(
+        None, allow_inf_nan=False, description="What it scores below this, or not at all, is left out."
+    )
     explain: bool = Field(False, description="Also tell what became of each candidate.")
     explain_chunk_ids: list[UUID] = Field(
         default_factory=list, max_length=50, description="Why is this chunk (not) there? Implies `explain`."
@@ -103,6 +114,8 @@ class RetrieveRequest(BaseModel):
             raise ValueError(f"candidates must be at least top_k, which is {self.top_k}")
         if self.weights is not None and self.fusion is not None and "weights" in self.fusion.model_fields_set:
             raise ValueError("give weights once: either as weights or as fusion.weights")
+        if self.rerank is False and self.min_rerank_score is not None:
+            raise ValueError("min_rerank_score needs the reranker: leave it out, or rerank: false")
         return self
 
     @property
@@ -110,9 +123,9 @@ class RetrieveRequest(BaseModel):
         return self.explain or bool(self.explain_chunk_ids or self.explain_document_ids)
 
     def overrides(self) -> dict[str, Any]:
-        """The settings that this request names itself; `min_dense_score: null` takes a stored one away."""
+        """The settings that this request names itself; null for a least score takes a stored one away."""
         given = self.model_dump(include=set(RetrievalSettings.model_fields), exclude_unset=True)
-        given = {name: value for name, value in given.items() if value is not None or name == "min_dense_score"}
+        given = {name: value for name, value in given.items() if value is not None or name in _LEAST_SCORES}
         if self.weights is not None:
             given["fusion"] = {**given.get("fusion", {}), "weights": self.weights.model_dump()}
         return given
@@ -121,6 +134,7 @@ class RetrieveRequest(BaseModel):
 class EngineName(StrEnum):
     VECTORS = "vectors"
     TERMS = "terms"
+    RERANKER = "reranker"
 
 
 class SettingsSource(StrEnum):
@@ -148,7 +162,8 @@ class Scores(BaseModel):
     """Whichever method ordered the hits."""
     fused: float
     """By the method that ordered the hits. Comparable inside one answer only."""
-    rerank: float | None = None
+    rerank: float | None
+    """On the reranker's own scale; None where it was not asked about the chunk, or failed."""
 
 
 class Ranks(BaseModel):
@@ -157,6 +172,8 @@ class Ranks(BaseModel):
     dense: int | None
     bm25: int | None
     rrf: int
+    rerank: int | None
+    """Among those that the reranker was asked about."""
 
 
 class Hit(BaseModel):
@@ -197,6 +214,7 @@ class TookMs(BaseModel):
     dense: float = 0
     bm25: float = 0
     hydrate: float = 0
+    rerank: float = 0
     total: float = 0
 
 
@@ -205,7 +223,8 @@ class RetrievalResult(BaseModel):
 
     hits: list[Hit]
     degraded: list[EngineName]
-    """What could not be asked, so that hits come from the other channel alone."""
+    """What could not be asked. Without an index, hits come from the other one alone; without the reranker, they stand
+    in the order of the fusion, and `min_rerank_score` leaves nothing out."""
     degraded_reasons: dict[EngineName, str]
     settings: UsedSettings
     took_ms: TookMs

@@ -22,6 +22,7 @@ from app.retrieval.merging import MergedHit
 from app.retrieval.pool import Plan, Pool, gather_candidates
 from app.retrieval.reading import Findings, read_hits
 from app.retrieval.repository import Grant, StoredChunk
+from app.retrieval.reranking import Ranking, rank
 from app.retrieval.schemas import (
     Hit,
     Ranks,
@@ -47,7 +48,8 @@ class Retriever:
         """The best chunks for a question, all from one snapshot of what the caller may see.
 
         Raises `NotFound` for an id of the request that does not exist for the tenant, and `Unavailable` when every
-        channel that was to be asked has failed. A failure of one of two channels is told in `degraded`.
+        channel that was to be asked has failed. A failure of one of two channels, or of the reranker, is told in
+        `degraded`.
         """
         took = TookMs()
         with stopwatch(took, "total"):
@@ -67,15 +69,16 @@ class Retriever:
         pool = await gather_candidates(self._parts.database, scope, channels, plan, took)
         u = coverage(channels.terms, await _matched_by_best(channels, pool))
         fusion = fuse(pool.dense, pool.bm25, used.fusion.as_settings(), u=u)
+        ranking = await rank(self._parts, request.query, fusion.candidates, plan, pool, channels.failures, took)
         with stopwatch(took, "hydrate"):
-            read = await read_hits(self._parts.database, scope, fusion.candidates, plan, pool)
+            read = await read_hits(self._parts.database, scope, ranking.candidates, plan, pool)
         await channels.find_matched([chunk_id for hit in read.hits for chunk_id in hit.candidate_ids])
         explanation = None
         if request.wants_explanation:
-            findings = Findings(plan, pool, fusion, u, read)
-            explanation = await explain(self._parts.database, scope, request, channels, findings)
+            findings = Findings(plan, pool, fusion, u, ranking, read)
+            explanation = await explain(self._parts, scope, request, channels, findings)
         return RetrievalResult(
-            hits=[_hit(hit, read.stored[hit.chunk_id], channels) for hit in read.hits],
+            hits=[_hit(hit, read.stored[hit.chunk_id], channels, ranking) for hit in read.hits],
             degraded=sorted(channels.failures),
             degraded_reasons=channels.failures,
             settings=used,
@@ -153,9 +156,9 @@ async def _matched_by_best(channels: Channels, pool: Pool) -> dict[UUID, frozens
     return {chunk_id: channels.matched.get(chunk_id, frozenset()) for chunk_id in best}
 
 
-def _hit(hit: MergedHit, chunk: StoredChunk, channels: Channels) -> Hit:
+def _hit(hit: MergedHit, chunk: StoredChunk, channels: Channels, ranking: Ranking) -> Hit:
     candidate = hit.best
-    dense, bm25 = candidate.dense, candidate.bm25
+    dense, bm25, reranked = candidate.dense, candidate.bm25, ranking.reranked.get(candidate.chunk_id)
     held = frozenset[str]().union(*(channels.matched.get(one, frozenset()) for one in hit.candidate_ids))
     return Hit(
         chunk_id=chunk.chunk_id,
@@ -181,8 +184,14 @@ def _hit(hit: MergedHit, chunk: StoredChunk, channels: Channels) -> Hit:
             bm25=bm25.score if bm25 else None,
             rrf=candidate.rrf.score,
             fused=candidate.fused.score,
+            rerank=reranked.score if reranked else None,
         ),
-        ranks=Ranks(dense=dense.rank if dense else None, bm25=bm25.rank if bm25 else None, rrf=candidate.rrf.rank),
+        ranks=Ranks(
+            dense=dense.rank if dense else None,
+            bm25=bm25.rank if bm25 else None,
+            rrf=candidate.rrf.rank,
+            rerank=reranked.rank if reranked else None,
+        ),
         matched_terms=[term for term in dict.fromkeys(channels.terms) if term in held],
         merged_from=list(hit.merged_from),
     )

@@ -10,6 +10,7 @@ from app.retrieval.fusion import ChannelWeights, FusionMethod, FusionSettings
 LEAST_CANDIDATES = 100
 MOST_CANDIDATES = 1_000
 MOST_HITS = 200
+MOST_RERANKED = 200
 
 
 class SearchMode(StrEnum):
@@ -82,6 +83,29 @@ class RetrievalSettings(BaseModel):
         allow_inf_nan=False,
         description="How much of what it holds has to be found. The parents of `parent_child` are always read.",
     )
+
+    rerank: bool | None = Field(
+        None,
+        description="Whether the reranker orders the first candidates anew. Not set: where one is configured. Yes: "
+        "where it is not, the answer says so.",
+    )
+    rerank_depth: int = Field(
+        50,
+        ge=1,
+        le=MOST_RERANKED,
+        description="How many of the first fused candidates the reranker is asked about. The others come behind them.",
+    )
+    min_rerank_score: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="Candidates that the reranker scores below this, and those that it is not asked about, are left "
+        "out. The scale is the reranker's.",
+    )
+
+    @property
+    def needs_reranker(self) -> bool:
+        """Whether an answer without one is less than what was asked for."""
+        return self.rerank is True or (self.rerank is None and self.min_rerank_score is not None)
 
     @property
     def depth(self) -> int:

@@ -66,7 +66,7 @@ async def invite(session: WriteSession, parts: Parts, scope: TenantScope, body: 
 
 async def list_invitations(session: ReadSession, scope: TenantScope, paging: PageRequest) -> Page[InvitationOut]:
     rows = await repository.invitations_page(session, scope.tenant_id, paging)
-    return page_of(rows, paging.limit, invitation_out, by_id)
+    return page_of(map(invitation_out, rows), paging.limit, by_id)
 
 
 async def revoke(session: WriteSession, scope: TenantScope, invitation_id: UUID) -> None:
@@ -140,7 +140,7 @@ async def _redeemable(session: ReadSession, token: str) -> Invitation:
     """The invitation with this secret, which can still be accepted. Raises `NotFound` or `Conflict`."""
     invitation = await repository.find_invitation_by_token(session, hash_opaque_token(token))
     if invitation is None:
-        raise NotFound("There is no such invitation. Check that its token is complete.")
+        raise NotFound("There is no such invitation. Check that its token is complete.", code="invitation_not_found")
     status = status_of(invitation)
     if status is not InvitationStatus.PENDING:
         raise Conflict(

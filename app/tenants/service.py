@@ -5,6 +5,7 @@ Roles are read again under the tenant's lock: the scope's role may be a few seco
 demote each other at the same time.
 """
 
+from itertools import starmap
 from uuid import UUID
 
 from app.core.database import ReadSession, WriteSession
@@ -34,7 +35,7 @@ def _found(tenant: Tenant | None) -> Tenant:
 
 async def list_members(session: ReadSession, scope: TenantScope, paging: PageRequest) -> Page[MemberOut]:
     rows = await repository.members_page(session, scope.tenant_id, paging)
-    return page_of(rows, paging.limit, lambda row: member_out(*row), lambda row: encode_cursor(row[0].user_id))
+    return page_of(starmap(member_out, rows), paging.limit, lambda member: encode_cursor(member.user_id))
 
 
 def member_out(membership: Membership, email: str) -> MemberOut:

@@ -5,7 +5,15 @@ from app.core.ids import new_id
 from app.terms import index_terms, query_terms
 
 
-def passage(number: int, text: str, *, question: str = "", neutral: float | None = None, heading: str = "") -> Passage:
+def passage(
+    number: int,
+    text: str,
+    *,
+    question: str = "",
+    neutral: float | None = None,
+    heading: str = "",
+    is_reranked: bool = False,
+) -> Passage:
     held = set(index_terms(f"{heading}\n{text}"))
     return Passage(
         number=number,
@@ -18,4 +26,5 @@ def passage(number: int, text: str, *, question: str = "", neutral: float | None
         text=text,
         neutral=neutral,
         matched_terms=frozenset(held & set(query_terms(question))) if question else frozenset(),
+        is_reranked=is_reranked,
     )

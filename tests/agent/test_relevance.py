@@ -54,6 +54,16 @@ def test_without_vectors_the_order_stays() -> None:
     assert in_reading_order(QUESTION, found) == found
 
 
+def test_a_reranker_has_the_last_word_on_what_it_has_read() -> None:
+    found = [
+        passage(1, "The train departs at nine.", neutral=0.03, is_reranked=True),
+        passage(2, "每年有二十五天年假。", neutral=0.15, is_reranked=True),
+        passage(3, "Sick leave is unlimited.", neutral=0.11),
+        passage(4, "火车九点出发。", neutral=-0.02),
+    ]
+    assert [one.number for one in in_reading_order(QUESTION, found)] == [1, 2, 3, 4]
+
+
 def test_languages() -> None:
     assert language_of("ZC-2024 的密码是什么？") is Language.CHINESE
     assert language_of("What does 密码 mean in this handbook?") is Language.ENGLISH

@@ -11,12 +11,14 @@ from sqlalchemy import text
 from app.chats import repository
 from app.chats.conversation import cache_key
 from app.core.ids import new_id
+from app.knowledge_bases import service as knowledge_bases
 from app.models import Document
 from app.ports.parts import Parts
 from tests.chats.events import events_of, text_of
 from tests.chats.people import shelf_of
 from tests.conftest import Person
 from tests.retrieval.shelf import Shelf
+from tests.retrieval.test_retrieve import counted_statements
 
 QUESTION = "How many days of annual leave do employees get?"
 
@@ -40,6 +42,16 @@ async def test_a_question_is_answered_and_kept(owner: Person, session_id: str) -
     assert kept == answer.json()
     assert "25 days" in str(kept["content"])
     assert kept["steps"][0]["name"] == "retrieve"
+
+
+async def test_one_statement_tells_which_knowledge_bases_live(parts: Parts, owner: Person, library: Shelf) -> None:
+    kept = [await library.knowledge_base() for _ in range(5)]
+    async with parts.database.read(library.scope) as session:
+        with counted_statements(parts) as sent:
+            assert await knowledge_bases.live(session, [kept[1], new_id(), kept[0], kept[1]]) == [kept[1], kept[0]]
+            await knowledge_bases.require(session, kept)
+            await knowledge_bases.require(session, [])
+    assert len(sent) == 2
 
 
 async def test_the_first_question_is_the_title_until_it_is_renamed(owner: Person, session_id: str) -> None:

@@ -1,6 +1,7 @@
 import pytest
 
-from app.chunking.splitting import CODE_LEVELS, fits, sentence_ends, split
+from app.chunking.sentences import sentence_ends
+from app.chunking.splitting import CODE_LEVELS, fits, split
 from tests.chunking.documents import WordsAndIdeographs
 
 TOKENS = WordsAndIdeographs()
@@ -24,6 +25,13 @@ def parts(text: str) -> list[str]:
         ('He said "no." She left.', ['He said "no."', "She left."]),
         ("First line\nof one\n\nsecond", ["First line\nof one", "second"]),
         ("Wait... What?", ["Wait...", "What?"]),
+        ("No one would let you!... She left.", ["No one would let you!...", "She left."]),
+        ('"Really?", he asked. Yes.', ['"Really?", he asked.', "Yes."]),
+        ("“真的？”，他问。是的。", ["“真的？”，他问。", "是的。"]),
+        ("That is the example's. Make your own.", ["That is the example's.", "Make your own."]),
+        ("1. Open it.\n2. In 1998 of 25. The end.", ["1. Open it.", "2. In 1998 of 25.", "The end."]),
+        ("One line\n- an item\n* another", ["One line", "- an item", "* another"]),
+        ("A link ![a](b?c=d) and a != both. 好吗?A：好", ["A link ![a](b?c=d) and a != both.", "好吗?", "A：好"]),
         ("كيف حالك؟ بخير.", ["كيف حالك؟", "بخير."]),
         ("यह पहला है। यह दूसरा है।", ["यह पहला है।", "यह दूसरा है।"]),
     ],
@@ -63,7 +71,17 @@ def test_much_too_long_text_is_not_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["." * 50_000, "\n" * 50_000, "。" * 50_000, '."' * 25_000, ("\n" + " " * 500) * 400, "," * 50_000]
+    "text",
+    [
+        "." * 50_000,
+        "\n" * 50_000,
+        "。" * 50_000,
+        '."' * 25_000,
+        ("\n" + " " * 500) * 400,
+        "," * 50_000,
+        "1. " * 50_000,
+        "。" * 50_000 + ",",
+    ],
 )
 def test_runs_of_marks_are_no_trouble(text: str) -> None:
     """A pattern that backtracked would take hours here."""

@@ -57,6 +57,28 @@ def test_a_connection_that_breaks_while_renewing_is_a_sentence(tmp_path: Path, m
     assert raised.value.detail == f"The connection to {url} broke: The peer has left."
 
 
+async def test_a_logout_ends_the_login_at_the_server(logged_in: Terminal, address: str) -> None:
+    kept = load_tokens(address)
+    said = await logged_in.run("logout")
+    assert said.code == 0, said
+    assert load_tokens(address) == {}
+    async with httpx.AsyncClient(base_url=address) as client:
+        answer = await client.post("/v1/auth/refresh", json={"refresh_token": kept["refresh_token"]})
+    assert (answer.status_code, answer.json()["code"]) == (401, "login_ended")
+    assert (await logged_in.run("logout")).code == 0
+
+
+async def test_a_logout_without_a_server_forgets_the_login_and_says_what_is_left(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIGGRAPH_URL", url := "http://127.0.0.1:1")
+    save_tokens(url, {"access_token": "a", "refresh_token": "r"})
+    said = await terminal.run("logout")
+    assert said.code == 1
+    assert "until it expires: Nothing answers at" in said.out
+    assert load_tokens(url) == {}
+
+
 def test_tokens_are_for_their_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     save_tokens("http://one", {"access_token": "a", "refresh_token": "r", "token_type": "bearer"})

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from alembic import command
@@ -15,7 +16,7 @@ from sqlalchemy import Engine, PrimaryKeyConstraint, Table, UniqueConstraint, cr
 
 import migrations
 from app.adapters.embedded.postgres import DatabaseUrls, EmbeddedPostgres
-from app.core.schema import migrate
+from app.core.schema import SchemaError, migrate
 from app.models.base import Base
 
 pytestmark = pytest.mark.filterwarnings("ignore:Can't validate argument 'dialect_options'")  # alembic's own doing
@@ -81,6 +82,15 @@ def test_every_table_of_tenants_has_an_index_that_begins_with_the_tenant(table: 
     of_tenant = [key for key in keys if key[0] == "tenant_id"]
     assert of_tenant
     assert len(of_tenant) == 1 or ["tenant_id"] not in of_tenant, "an index on the tenant alone says nothing more"
+
+
+async def test_an_owner_that_may_not_make_roles_is_told_how_without_the_password(urls: DatabaseUrls) -> None:
+    no_owner, another = urls.application, urls.application.replace("postgresql://", "postgresql://another:hunter2@", 1)
+    another = another.replace("hunter2@" + urlsplit(no_owner).netloc, "hunter2@")
+    with pytest.raises(SchemaError) as raised:
+        await migrate(no_owner, another)
+    assert """create role "another" noinherit login password '…';""" in raised.value.detail
+    assert "hunter2" not in raised.value.detail
 
 
 async def test_they_can_be_taken_back_and_made_again(urls: DatabaseUrls) -> None:

@@ -10,14 +10,16 @@ import pytest
 from fastapi import FastAPI
 
 from app.adapters.redis.cache import RedisCache
+from app.adapters.rerank.http import HttpReranker
 from app.core.database import Database
 from app.core.errors import EngineUnavailable
 from app.health.readiness import PartStatus, check_all
 from app.parsing.converter import find_libreoffice
 from app.ports.parts import Parts
+from tests.peers.openai import Fault, running_peer
 
 TOLD = {"reranker", "chat_models", "libreoffice"}
-"""Parts that are not asked whether they work."""
+"""Parts that are not asked whether they work, or are not there."""
 PARTS = {"database", "cache", "vector_index", "text_index", "blobs", "embedder"} | TOLD
 
 Replace = Callable[[Parts], None]
@@ -82,6 +84,21 @@ async def test_a_lost_part_is_named_and_does_not_stop_service(
     assert answer.json()["status"] == "degraded"
     assert [name for name, status in answer.json()["parts"].items() if status == "failing"] == ["cache"]
     assert "hunter2" not in answer.text
+
+
+async def test_a_reranker_is_asked_where_there_is_one(
+    anonymous: httpx.AsyncClient, parts: Parts, replace: Replace
+) -> None:
+    with running_peer() as peer:
+        reranker = HttpReranker(f"{peer.url}/rerank", "cross", parts.embedder.tokens, first_wait=0.01)
+        await reranker.open()
+        replace(dataclasses.replace(parts, reranker=reranker))
+        peer.fail("rerank", Fault(status=503), times=2)
+        failing = (await anonymous.get("/readyz")).json()
+        assert (failing["status"], failing["parts"]["reranker"]) == ("degraded", "failing")
+        answering = (await anonymous.get("/readyz")).json()
+        assert (answering["status"], answering["parts"]["reranker"]) == ("ready", "ok")
+        await reranker.close()
 
 
 async def test_without_postgres_it_does_not_serve(

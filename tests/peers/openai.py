@@ -9,9 +9,10 @@
         peer.requests("chat")[-1]["messages"]         # what was asked, by route
         peer.wait_for("chat", 3)                      # blocks until three calls came (use a thread in async tests)
 
-Routes: `chat` (streamed and not, with usage), `models`, `embeddings`, `rerank`. Embeddings are made of the words of a
-text (and the characters of Chinese ones), so that texts which share words lie close; scores of `rerank` are the share
-of the query's words that a passage has. Replace `peer.embed` or `peer.score` for other ones.
+Routes: `chat` (streamed and not, with usage), `models`, `embeddings`, `rerank` (in Jina's form at `/v1/rerank`, and in
+that of Text Embeddings Inference, with its limit of 32 texts, at `/rerank`: `peer.tei_url`). Embeddings are made of the
+words of a text (and the characters of Chinese ones), so that texts which share words lie close; scores of `rerank` are
+the share of the query's words that a passage has. Replace `peer.embed` or `peer.score` for other ones.
 """
 
 import asyncio
@@ -51,6 +52,8 @@ class Fault:
     """Header of that answer: seconds or an HTTP date."""
     text: str | None = None
     """This instead of JSON, with status 200."""
+    undecodable: bool = False
+    """The answer says that it is compressed, and is not."""
     break_after: int | None = None
     """The connection is cut after so many pieces of a stream (of an answer that is not streamed: before it)."""
     end_after: int | None = None
@@ -72,6 +75,8 @@ class OpenAIPeer:
     def __init__(self, models: tuple[str, ...], dimensions: int) -> None:
         self.url = ""
         """Base of the API, ending in `/v1`."""
+        self.tei_url = ""
+        """The endpoint of Text Embeddings Inference."""
         self.models = models
         self.dimensions = dimensions
         self.api_key = ""
@@ -142,7 +147,8 @@ def running_peer(models: tuple[str, ...] = ("small", "large"), dimensions: int =
     """A peer on a free port of the loopback until the block ends."""
     peer = OpenAIPeer(models, dimensions)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        peer.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        base = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        peer.url, peer.tei_url = f"{base}/v1", f"{base}/rerank"
         config = uvicorn.Config(
             _application(peer),
             log_level="critical",
@@ -180,6 +186,7 @@ def _application(peer: OpenAIPeer) -> Starlette:
             _route(peer, "models", "/v1/models", "GET", _models),
             _route(peer, "embeddings", "/v1/embeddings", "POST", _embeddings),
             _route(peer, "rerank", "/v1/rerank", "POST", _rerank),
+            _route(peer, "rerank", "/rerank", "POST", _rerank_as_tei),
         ]
     )
 
@@ -197,6 +204,8 @@ def _route(peer: OpenAIPeer, route: Route, path: str, method: str, answer: Answe
         if fault.status:
             headers = {} if fault.retry_after is None else {"Retry-After": fault.retry_after}
             return _error(fault.status, "A fault that was asked for.", headers)
+        if fault.undecodable:
+            return Response("{}", headers={"Content-Encoding": "gzip"})
         if fault.text is not None:
             return Response(fault.text, media_type="text/html")
         return answer(peer, body, fault)
@@ -229,10 +238,20 @@ def _embeddings(peer: OpenAIPeer, body: Body, fault: Fault) -> Response:
 
 
 def _rerank(peer: OpenAIPeer, body: Body, fault: Fault) -> Response:
+    if unknown := body.keys() - {"model", "query", "documents"}:
+        return _error(400, f"Argument {unknown.pop()!r} is not supported by our API")  # as Voyage says
     scores = [peer.score(body["query"], passage) for passage in body["documents"]]
     results = [{"index": index, "relevance_score": score} for index, score in enumerate(scores)]
     results.sort(key=lambda result: -result["relevance_score"])
     return _broken(fault) or JSONResponse({"model": body.get("model"), "results": results[fault.wrong_count :]})
+
+
+def _rerank_as_tei(peer: OpenAIPeer, body: Body, fault: Fault) -> Response:
+    if len(body["texts"]) > 32:
+        return _error(422, "batch size > maximum allowed batch size 32")
+    results = [{"index": index, "score": peer.score(body["query"], text)} for index, text in enumerate(body["texts"])]
+    results.sort(key=lambda result: -result["score"])
+    return _broken(fault) or JSONResponse(results[fault.wrong_count :])
 
 
 def _completion(body: Body, reply: Reply) -> Body:

@@ -29,7 +29,7 @@ async def test_a_question_over_http(owned: Shelf, owner: Person) -> None:
     found = answer.json()
     assert found["hits"][0]["text"] == LEAVE_ZH
     assert found["hits"][0]["scores"].keys() == {"dense", "bm25", "rrf", "fused", "rerank"}
-    assert found["hits"][0]["ranks"].keys() == {"dense", "bm25", "rrf"}
+    assert found["hits"][0]["ranks"].keys() == {"dense", "bm25", "rrf", "rerank"}
     assert found["degraded"] == []
     assert {"embed", "dense", "bm25", "hydrate", "total"} <= found["took_ms"].keys()
 

@@ -161,4 +161,4 @@ async def test_an_admin_does_not_revoke_an_owners_offer(boss: Person, member: Me
 async def test_unknown_tokens(anonymous: httpx.AsyncClient) -> None:
     for token in ("nonsense", "马"):
         answer = await accept(anonymous, {"token": token}, password=PASSWORD)
-        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        assert (answer.status_code, answer.json()["code"]) == (404, "invitation_not_found")

@@ -11,6 +11,7 @@ import numpy as np
 
 from app.adapters.embedding.e5_tokens import E5Tokens
 from app.adapters.model_http import ModelHttp
+from app.adapters.token_cut import first_tokens
 from app.core.errors import EngineRejected
 from app.ports.vector_index import Vectors, VectorSpace
 
@@ -94,14 +95,9 @@ class OpenAIEmbedder:
 
     async def _embed_batch(self, texts: Sequence[str]) -> Vectors:
         async with self._limit:
-            whole = await asyncio.to_thread(lambda: [self._cut(text) for text in texts])
+            most = self.tokens.max_tokens
+            whole = await asyncio.to_thread(lambda: [first_tokens(text, most, self._counter) for text in texts])
             return await self._request([self._passage_prefix + text for text in whole], _PASSAGE_ATTEMPTS)
-
-    def _cut(self, text: str) -> str:
-        if len(text) <= self.tokens.max_tokens:  # no token but a rare ligature's is shorter than a character
-            return text
-        spans = self.tokens.spans(text)
-        return text if len(spans) <= self.tokens.max_tokens else text[: spans[self.tokens.max_tokens - 1][1]]
 
     async def _request(self, texts: Sequence[str], attempts: int) -> Vectors:
         # Servers refuse the empty text; a lone surrogate has no place in JSON's UTF-8.
