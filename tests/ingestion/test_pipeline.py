@@ -452,6 +452,21 @@ async def test_a_late_worker_does_not_bring_old_metadata_back(bench: Bench) -> N
     assert (await bench.verify()).clean
 
 
+async def test_a_worker_that_was_taken_over_can_not_switch_to_what_it_has_made(bench: Bench) -> None:
+    upload = await bench.upload(prose("dunlin"))
+
+    async def overtake() -> None:
+        await bench.lose_lease(operation_of(upload))
+        await bench.claim(operation_of(upload))
+
+    await bench.interposed("texts", "scan", after=overtake).run(operation_of(upload))
+    operation, document = await bench.operation(operation_of(upload)), await bench.document(upload.document.id)
+    assert (operation.state, document.active_generation) == (OperationState.RUNNING, None), "the other one goes on"
+    await bench.lose_lease(operation.id)
+    await bench.work()
+    assert (await bench.document(upload.document.id)).active_generation == 1
+
+
 @pytest.mark.parametrize("index", ["vectors", "texts"])
 async def test_what_verification_misses_is_indexed_again(bench: Bench, index: str) -> None:
     upload = await bench.upload(prose("plover", 4))
