@@ -35,6 +35,9 @@ class OperationOut(BaseModel):
     stage: str | None
     percent: int
     counts: dict[str, int]
+    """Of an ingestion: the `chunks` that are searched are those `embedded`, whose vector it made, and those `reused`,
+    whose text had a vector already, from the version before, another document, or a chunk of the same text.
+    """
     attempts: int
     max_attempts: int
     cancel_requested: bool
