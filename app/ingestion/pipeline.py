@@ -21,7 +21,7 @@ from app.core.errors import Cancelled, EngineRejected, EngineUnavailable, Postpo
 from app.core.ledger import Lease
 from app.core.stages import StageLog
 from app.core.turns import Turn, others_wait
-from app.ingestion import passwords, projection, repository
+from app.ingestion import carrying, passwords, projection, repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
 from app.ingestion.projection import Batch
@@ -147,7 +147,8 @@ class Ingestion:
             generation.reading = parsed.reading.model_dump(mode="json")
             generation.settings = {**generation.settings, "title": title, "pages": parsed.page_count}
             chunks = await repository.replace_chunks(session, subject, drafts, hashes, keep=projection.BATCH)
-            if chunks is not None:
+            carried = await carrying.carry_texts(session, subject, tokens)
+            if chunks is not None and not carried:
                 space = self._parts.embedder.space.name
                 self._batch = Batch({subject.key: subject}, chunks, await repository.vectors(session, space, hashes))
         reached("chunked")
@@ -265,14 +266,16 @@ class Ingestion:
             self._log.progress(count, count)
             if (subject.document.active_generation or 0) > self._generation:
                 raise Cancelled("A newer version of the document is active already.")
+            changes = await carrying.carry_changes(session, subject)
             await repository.activate(session, subject, count, subject.generation.settings.get("pages"))
             kb_id = subject.document.knowledge_base_id
             if self._generation > 1:
                 self._enqueue(session, OperationKind.PURGE, kb_id)
-            if self._indexed_facts != repository.facts(subject):  # tags or metadata were changed while this went on
+            # What was changed while this went on: texts of the version before, tags or metadata.
+            if changes.pending or self._indexed_facts != repository.facts(subject):
                 self._enqueue(session, OperationKind.REINDEX, kb_id)
             embedded = min(self._embedded, count)  # a vector that a purge took may have been made twice
-            counts = {"chunks": count, "embedded": embedded, "reused": count - embedded}
+            counts = {"chunks": count, "embedded": embedded, "reused": count - embedded, **changes.counts}
             await self._parts.ledger.succeed(session, self._lease, counts)
         reached("activated")
 
