@@ -2,10 +2,9 @@
 
 from uuid import UUID
 
-from sqlalchemy import exists, select, update
-from sqlalchemy.orm import aliased
+from sqlalchemy import select
 
-from app.core.database import ReadSession, WriteSession
+from app.core.database import ReadSession
 from app.core.pagination import PageRequest
 from app.models import Chunk, ChunkEdit, Document, Generation, KnowledgeBase
 
@@ -27,29 +26,15 @@ async def generation_of(session: ReadSession, chunk: Chunk) -> Generation:
     return found
 
 
-async def mark_parents(session: WriteSession, chunk: Chunk) -> None:
-    """Says of everything above a chunk whether its text still is what its children say, after one of them changed."""
-    await session.flush()
-    parent_id, child = chunk.parent_id, aliased(Chunk)
-    while parent_id is not None:
-        differs = exists().where(
-            child.document_id == chunk.document_id,
-            child.generation == chunk.generation,
-            child.parent_id == parent_id,
-            ~child.enabled | child.outdated | child.edited_at.is_not(None),
-        )
-        parent_id = await session.scalar(
-            update(Chunk)
-            .where(Chunk.id == parent_id)
-            .values(outdated=differs)
-            .returning(Chunk.parent_id)
-            .execution_options(synchronize_session=False)
-        )
-
-
 async def history_page(session: ReadSession, chunk_id: UUID, request: PageRequest) -> list[ChunkEdit]:
-    """Newest first; one row more than asked for, where there is one."""
-    query = select(ChunkEdit).where(ChunkEdit.chunk_id == chunk_id).order_by(ChunkEdit.id.desc())
+    """Of a chunk of a live document, of any version: newest first, one row more than asked for, where there is one."""
+    query = (
+        select(ChunkEdit)
+        .join(Document, Document.id == ChunkEdit.document_id)
+        .join(KnowledgeBase, KnowledgeBase.id == Document.knowledge_base_id)
+        .where(ChunkEdit.chunk_id == chunk_id, Document.deleted_at.is_(None), KnowledgeBase.deleted_at.is_(None))
+        .order_by(ChunkEdit.id.desc())
+    )
     if request.after is not None:
         query = query.where(ChunkEdit.id < request.after)
     return list(await session.scalars(query.limit(request.limit + 1)))

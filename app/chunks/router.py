@@ -69,7 +69,7 @@ async def change_chunk(
 ) -> ChunkChangeOut:
     """Changes what a chunk says, or whether it is found. Searches give the old text until `operation` has succeeded.
 
-    The change is of this version of the document: a new upload makes its chunks from the file again.
+    A new version of the document keeps the change where its file has the chunk's original text as well.
     """
     chunk, operation = await service.change(session, scope, parts, chunk_id, body)
     return ChunkChangeOut(
@@ -79,7 +79,9 @@ async def change_chunk(
 
 @router.get("/v1/chunks/{chunk_id}/history")
 async def get_chunk_history(chunk_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[ChunkEditOut]:
-    """Who changed what, newest first."""
+    """Who changed what, newest first. A chunk of a new version with the same original text takes the history over; else
+    it stays here: see `lost_edits` of the operation.
+    """
     rows = await service.history(session, chunk_id, paging)
     return page_of(map(ChunkEditOut.model_validate, rows), paging.limit, by_id)
 

@@ -1,8 +1,8 @@
 """Single chunks: look at one, change its text or whether it is found, see who changed what.
 
 A changed text is written down as `pending_text`, with its history and the reindexing that carries it out in one
-transaction; `app.ingestion.edits` says what follows. An edit belongs to a version of a document: the next upload, or
-the next ingestion with other settings, makes its chunks from the file again.
+transaction; `app.ingestion.edits` says what follows. A new version of a document makes its chunks from the file again;
+`app.ingestion.carrying` brings along what people have changed of those that it has in common with the version before.
 """
 
 from uuid import UUID
@@ -18,6 +18,7 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
 from app.documents import service as documents
+from app.ingestion import edits
 from app.models import Chunk, ChunkEdit, Document, Operation, OperationKind
 from app.ports.parts import Parts
 
@@ -37,7 +38,7 @@ async def change(
     # The document first, as everybody does, and so that edits take turns; then the chunk as it is by now.
     await documents.lock(session, (await get(session, chunk_id)).document_id)
     chunk = await get(session, chunk_id)
-    current = chunk.text if chunk.pending_text is None else chunk.pending_text
+    current = chunk.wanted_text
     text = None if body.text is None or body.text == current else body.text
     enabled = None if body.enabled is None or body.enabled == chunk.enabled else body.enabled
     if text is None and enabled is None:
@@ -68,7 +69,7 @@ async def change(
         )
     if enabled is not None:
         chunk.enabled = enabled
-    await repository.mark_parents(session, chunk)
+    await edits.note_changed(session, chunk)
     await session.refresh(chunk)
     if operation is not None:
         await session.refresh(operation)
@@ -92,7 +93,11 @@ async def _require_readable(session: ReadSession, parts: Parts, chunk: Chunk, te
 
 
 async def history(session: ReadSession, chunk_id: UUID, request: PageRequest) -> list[ChunkEdit]:
-    return await repository.history_page(session, (await get(session, chunk_id)).id, request)
+    """Of a chunk of the active version, or of an earlier one whose changes found no place in the next. `NotFound`."""
+    found = await repository.history_page(session, chunk_id, request)
+    if not found:
+        await get(session, chunk_id)
+    return found
 
 
 async def places(session: ReadSession, document: Document) -> list[tuple[UUID, int, int]]:

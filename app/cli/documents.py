@@ -175,8 +175,17 @@ def _note(outcome: str, namesakes: list[str], operation: dict[str, Any] | None) 
             "Another document of this name is there, and is searched as well. --replace makes a file its new version."
         )
     if outcome == "replaced" and operation and "reused" in operation["counts"]:
-        return "New version: {chunks} chunks, {reused} of them reused.".format_map(operation["counts"])
+        return _about_new_version(operation["id"], operation["counts"])
     return ""
+
+
+def _about_new_version(operation_id: str, counts: dict[str, int]) -> str:
+    said = f"New version: {counts['chunks']} chunks, {counts['reused']} of them reused."
+    if "edits_carried" in counts:
+        said += f" {counts['edits_carried']} that people had changed are changed as before."
+    if counts.get("edits_lost"):
+        said += f" The text of {counts['edits_lost']} others is gone: `lost_edits` of /v1/operations/{operation_id}."
+    return said
 
 
 def _wait(api: Api, operation: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -157,7 +157,9 @@ async def replace_document_content(
     document_id: UUID, request: Request, scope: Editor, parts: PartsDep, idempotency_key: IdempotencyKey = None
 ) -> UploadOut:
     """Takes a new version of a document, which keeps its id, tags and metadata. Until it is ready the version before
-    is found; of its chunks those are embedded whose text is new, and `counts.reused` of the operation tells the others.
+    is found; of its chunks those are embedded whose text is new. Of the operation's `counts`, `chunks` is the sum of
+    `embedded` and `reused`, whose text had a vector already. What people have edited or disabled of the version before
+    stays so where the text is in the new one as well; `lost_edits` names the chunks where it is not.
     """
     async with parts.database.read(scope) as session:
         kb_id = (await service.get(session, document_id)).knowledge_base_id  # before the body: it may be long

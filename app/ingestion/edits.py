@@ -18,6 +18,7 @@ from contextlib import suppress
 from uuid import UUID
 
 from app.chunking.chunk import embedded_text, text_hash
+from app.core.database import WriteSession
 from app.core.errors import BigGraphError
 from app.core.ledger import Lease
 from app.ingestion import edits_repository, repository
@@ -32,6 +33,11 @@ from app.ports.vector_index import VectorPoint
 from app.terms import index_terms
 
 BATCH = 256
+
+
+async def note_changed(session: WriteSession, chunk: Chunk) -> None:
+    """After a person has changed the text of a chunk, or whether it is found: what holds it may not stand for it."""
+    await edits_repository.mark_parents(session, [chunk])
 
 
 async def write_edits(parts: Parts, lease: Lease) -> int:
@@ -49,15 +55,11 @@ async def write_edits(parts: Parts, lease: Lease) -> int:
             chunks = await edits_repository.edited_chunks(session, lease.document_id, generation or 0)
         if subject is None:
             return 0
-        changed = [chunk for chunk in chunks if done.get(chunk.id) != _wanted(chunk)]
+        changed = [chunk for chunk in chunks if done.get(chunk.id) != chunk.wanted_text]
         if not changed:
             return len(chunks)
         for first in range(0, len(changed), BATCH):
             done |= await _carry_out(parts, lease, subject, changed[first : first + BATCH])
-
-
-def _wanted(chunk: Chunk) -> str:
-    return chunk.text if chunk.pending_text is None else chunk.pending_text
 
 
 async def _carry_out(parts: Parts, lease: Lease, subject: Subject, chunks: Sequence[Chunk]) -> dict[UUID, str]:
@@ -66,7 +68,7 @@ async def _carry_out(parts: Parts, lease: Lease, subject: Subject, chunks: Seque
     The texts by chunk, but for chunks that somebody has changed meanwhile.
     """
     try:
-        wanted = await _made(parts, lease, subject, {chunk: _wanted(chunk) for chunk in chunks})
+        wanted = await _made(parts, lease, subject, {chunk: chunk.wanted_text for chunk in chunks})
         await _upsert(parts, lease, subject, wanted)
         reached("edits_written")
         return await _take_over(parts, lease, subject, wanted)
@@ -129,7 +131,7 @@ async def _take_over(parts: Parts, lease: Lease, subject: Subject, written: Mapp
         if await edits_repository.active_generation(session, document_id) != generation:
             return {}  # a newer version has taken the place of this one, whose purge waits for us
         chunks = await edits_repository.edited_chunks(session, document_id, generation, among=written)
-        unchanged = [chunk for chunk in chunks if _wanted(chunk) == written[chunk.id].text]
+        unchanged = [chunk for chunk in chunks if chunk.wanted_text == written[chunk.id].text]
         space = parts.embedder.space.name
         await edits_repository.take_over(session, lease.tenant_id, space, unchanged, written)
         return {chunk.id: chunk.text for chunk in unchanged}

@@ -8,7 +8,7 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from uuid import UUID
@@ -21,7 +21,7 @@ from app.core.errors import Cancelled, EngineRejected, EngineUnavailable, Postpo
 from app.core.ledger import Lease
 from app.core.stages import StageLog
 from app.core.turns import Turn, others_wait
-from app.ingestion import passwords, projection, repository
+from app.ingestion import carrying, passwords, projection, repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
 from app.ingestion.projection import Batch
@@ -66,8 +66,8 @@ class Ingestion:
         self._document_id: UUID = lease.document_id
         self._generation: int = lease.generation
         self._embedded = 0
-        """Texts that this attempt has embedded, in the turns that it had before as well."""
-        self._counts: dict[str, int] = {}
+        """Texts that the operation has embedded, by all of its attempts."""
+        self._chunk_count = 0
         self._log = StageLog(parts.database, parts.ledger, lease, SPANS)
         self._parsed: ParsedDocument | None = None
         """What this attempt has parsed itself and need not fetch again."""
@@ -147,7 +147,8 @@ class Ingestion:
             generation.reading = parsed.reading.model_dump(mode="json")
             generation.settings = {**generation.settings, "title": title, "pages": parsed.page_count}
             chunks = await repository.replace_chunks(session, subject, drafts, hashes, keep=projection.BATCH)
-            if chunks is not None:
+            carried = await carrying.carry_texts(session, subject, tokens)
+            if chunks is not None and not carried:
                 space = self._parts.embedder.space.name
                 self._batch = Batch({subject.key: subject}, chunks, await repository.vectors(session, space, hashes))
         reached("chunked")
@@ -157,9 +158,7 @@ class Ingestion:
 
         Raises `Postponed` where it has had its turn and something waits that comes before it.
         """
-        space = self._parts.embedder.space.name
         total, done = await self._count_texts(subject)
-        self._counts |= {"embedded": self._embedded + total - done, "reused": max(0, done - self._embedded)}
         self._log.progress(done, total)
         begun = time.monotonic()
         last: dict[bytes, Vectors] = {}
@@ -169,8 +168,7 @@ class Ingestion:
                     last = vectors
                     break
                 async with self._parts.database.write(self._scope) as session:
-                    await self._parts.ledger.hold(session, self._lease)
-                    await repository.add_vectors(session, self._lease.tenant_id, space, vectors)
+                    await self._add_vectors(session, vectors)
                 self._embedded += len(vectors)
                 done += len(vectors)
                 self._log.progress(done, total)
@@ -178,8 +176,15 @@ class Ingestion:
                 await self._give_way(begun)
         self._log.progress(total, total)
         async with self._leaving("index") as session:
-            await repository.add_vectors(session, self._lease.tenant_id, space, last)
+            await self._add_vectors(session, last)
+        self._embedded += len(last)
         reached("embedded")
+
+    async def _add_vectors(self, session: WriteSession, made: Mapping[bytes, Vectors]) -> None:
+        """Caches them under the lease; the same transaction counts them, so that no attempt's are lost or doubled."""
+        operation = await self._parts.ledger.hold(session, self._lease)
+        await repository.add_vectors(session, self._lease.tenant_id, self._parts.embedder.space.name, made)
+        operation.counts = {"embedded": self._embedded + len(made)}
 
     async def _made_vectors(self, subject: Subject) -> AsyncGenerator[tuple[dict[bytes, Vectors], bool], None]:
         """Vectors of a batch of texts that have none yet, by hash, and whether it is the last.
@@ -199,24 +204,20 @@ class Ingestion:
                 embedding.cancel()
                 await asyncio.gather(embedding, return_exceptions=True)
 
-    def _embedding(self, batch: Sequence[tuple[bytes, str]] | None) -> asyncio.Task[dict[bytes, Vectors]] | None:
-        return None if batch is None else asyncio.create_task(self._vectors_of(batch))
+    def _embedding(self, batch: Mapping[bytes, str] | None) -> asyncio.Task[dict[bytes, Vectors]] | None:
+        return None if batch is None else asyncio.create_task(self._embedded_batch(batch))
+
+    async def _embedded_batch(self, batch: Mapping[bytes, str]) -> dict[bytes, Vectors]:
+        vectors = await projection.embed(self._parts, batch)
+        if self._batch is not None:
+            self._batch.vectors.update(vectors)
+        return vectors
 
     async def _give_way(self, begun: float) -> None:
         """Raises `Postponed` where the attempt has had its turn and something waits that comes before it."""
         turn = Turn(self._lease.tenant_id, self._lease.operation_id)
         if time.monotonic() - begun >= TURN_SECONDS and await others_wait(self._parts.database, turn):
-            async with self._parts.database.write(self._scope) as session:
-                operation = await self._parts.ledger.hold(session, self._lease)
-                operation.counts = {"embedded": self._embedded}
             raise Postponed("Something smaller or of another tenant has waited for a worker; this goes on afterwards.")
-
-    async def _vectors_of(self, batch: Sequence[tuple[bytes, str]]) -> dict[bytes, Vectors]:
-        made = await self._parts.embedder.embed_passages([text for _, text in batch])
-        vectors = {text_hash: vector for (text_hash, _), vector in zip(batch, made, strict=True)}
-        if self._batch is not None:
-            self._batch.vectors.update(vectors)
-        return vectors
 
     async def _index(self, subject: Subject) -> None:
         """Writes every chunk to both indexes; when both have answered, both see all of them."""
@@ -239,7 +240,7 @@ class Ingestion:
     async def _verify(self, _: Subject) -> None:
         """Both indexes must hold exactly the chunks that Postgres holds."""
         expected = await self._ids_in_postgres()
-        self._counts["chunks"] = len(expected)
+        self._chunk_count = len(expected)
         indexes: tuple[tuple[str, VectorIndex | TextIndex], ...] = (
             ("vector index", self._parts.vectors),
             ("term index", self._parts.texts),
@@ -257,7 +258,7 @@ class Ingestion:
         reached("verified")
 
     async def _activate(self) -> None:
-        count = self._counts["chunks"]
+        count = self._chunk_count
         async with self._log.moving(None) as session:
             subject = await self._locked(session)
             await self._parts.ledger.hold(session, self._lease)
@@ -265,13 +266,17 @@ class Ingestion:
             self._log.progress(count, count)
             if (subject.document.active_generation or 0) > self._generation:
                 raise Cancelled("A newer version of the document is active already.")
+            changes = await carrying.carry_changes(session, subject)
             await repository.activate(session, subject, count, subject.generation.settings.get("pages"))
             kb_id = subject.document.knowledge_base_id
             if self._generation > 1:
                 self._enqueue(session, OperationKind.PURGE, kb_id)
-            if self._indexed_facts != repository.facts(subject):  # tags or metadata were changed while this went on
+            # What was changed while this went on: texts of the version before, tags or metadata.
+            if changes.pending or self._indexed_facts != repository.facts(subject):
                 self._enqueue(session, OperationKind.REINDEX, kb_id)
-            await self._parts.ledger.succeed(session, self._lease, self._counts)
+            embedded = min(self._embedded, count)  # a vector that a purge took may have been made twice
+            counts = {"chunks": count, "embedded": embedded, "reused": count - embedded, **changes.counts}
+            await self._parts.ledger.succeed(session, self._lease, counts)
         reached("activated")
 
     # --- what the stages share ----------------------------------------------------------------------------------
@@ -322,12 +327,12 @@ class Ingestion:
         async with self._parts.database.read(self._scope) as session:
             return await repository.count_texts(session, *subject.key, self._parts.embedder.space.name)
 
-    async def _unembedded(self, subject: Subject) -> AsyncIterator[list[tuple[bytes, str]]]:
-        """Texts without a vector, with their hashes, in batches: of similar length together, for less padding."""
+    async def _unembedded(self, subject: Subject) -> AsyncIterator[dict[bytes, str]]:
+        """Texts without a vector, by hash, in batches: of similar length together, for less padding."""
         async for page in self._unembedded_pages(subject):
             texts = list({chunk.text_hash: page.text(chunk) for chunk in page.chunks}.items())
             for first in range(0, len(texts), EMBED_BATCH):
-                yield texts[first : first + EMBED_BATCH]
+                yield dict(texts[first : first + EMBED_BATCH])
 
     async def _unembedded_pages(self, subject: Subject) -> AsyncIterator[Batch]:
         if self._batch is not None:

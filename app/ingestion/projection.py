@@ -63,10 +63,12 @@ async def embed_missing(
 ) -> dict[bytes, Vectors]:
     """A vector by hash for each of the texts, which are by hash as well, that has none among `vectors`."""
     missing = {text_hash: text for text_hash, text in texts.items() if text_hash not in vectors}
-    if not missing:
-        return {}
-    made = await parts.embedder.embed_passages(list(missing.values()))
-    return dict(zip(missing, made, strict=True))
+    return await embed(parts, missing) if missing else {}
+
+
+async def embed(parts: Parts, texts: Mapping[bytes, str]) -> dict[bytes, Vectors]:
+    """A vector for each of the texts, both by hash."""
+    return dict(zip(texts, await parts.embedder.embed_passages(list(texts.values())), strict=True))
 
 
 async def write_terms(parts: Parts, scope: TenantScope, batch: Batch, version: int) -> None:

@@ -12,7 +12,6 @@ from app.core.ids import new_id
 from app.ingestion.repository import embeddings_lock, forget_unused_vectors
 from app.models import (
     Chunk,
-    ChunkEdit,
     DeletionReceipt,
     Document,
     Generation,
@@ -105,7 +104,9 @@ async def chunk_ids(session: ReadSession, generation: PurgedGeneration) -> set[U
 
 
 async def drop_generation(session: WriteSession, tenant_id: UUID, generation: PurgedGeneration) -> int | None:
-    """Removes its chunks, their history, and the cached vectors that no other chunk of the tenant uses.
+    """Removes its chunks, and the cached vectors that no other chunk of the tenant uses.
+
+    The history of chunks that have no counterpart in the next version stays as long as the document.
 
     The number of chunks; None where it had been purged already.
     """
@@ -125,11 +126,6 @@ async def drop_generation(session: WriteSession, tenant_id: UUID, generation: Pu
         return None
     of_generation = (Chunk.document_id == generation.document_id) & (Chunk.generation == generation.number)
     dropped = (await session.scalars(delete(Chunk).where(of_generation).returning(Chunk.text_hash))).all()
-    await session.execute(
-        delete(ChunkEdit).where(
-            ChunkEdit.document_id == generation.document_id, ChunkEdit.generation == generation.number
-        )
-    )
     hashes = list(set(dropped))
     for first in range(0, len(hashes), 1000):
         await forget_unused_vectors(session, hashes[first : first + 1000])

@@ -19,6 +19,7 @@ from app.ingestion import passwords
 from app.models import (
     FENCING,
     Chunk,
+    ChunkEdit,
     DeletionReceipt,
     Document,
     DocumentStatus,
@@ -322,6 +323,19 @@ async def stages(session: ReadSession, operation_id: UUID) -> list[OperationStag
             select(OperationStage).where(OperationStage.operation_id == operation_id).order_by(OperationStage.id)
         )
     )
+
+
+async def lost_edits(session: ReadSession, operation: Operation) -> list[UUID]:
+    """Chunks of the version that this ingestion has replaced whose changes found no place in the new one, by age."""
+    replaced = select(func.max(Generation.generation)).where(
+        Generation.document_id == operation.document_id,
+        Generation.generation < operation.generation,
+        Generation.activated_at.is_not(None),
+    )
+    query = select(ChunkEdit.chunk_id).where(
+        ChunkEdit.document_id == operation.document_id, ChunkEdit.generation == replaced.scalar_subquery()
+    )
+    return list(await session.scalars(query.group_by(ChunkEdit.chunk_id).order_by(func.min(ChunkEdit.edited_at))))
 
 
 async def live_document(session: ReadSession, document_id: UUID) -> Document | None:

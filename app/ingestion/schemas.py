@@ -39,6 +39,11 @@ class OperationOut(BaseModel):
     stage: str | None
     percent: int
     counts: dict[str, int]
+    """Of an ingestion: the `chunks` that are searched are those `embedded`, whose vector it made, and those `reused`,
+    whose text had a vector already, from the version before, another document, or a chunk of the same text. Of chunks
+    that people had edited or disabled in the version before, `edits_carried` are in the new one as well, and changed as
+    they were; the original text of `edits_lost` is not in it.
+    """
     attempts: int
     max_attempts: int
     cancel_requested: bool
@@ -71,12 +76,17 @@ class OperationOut(BaseModel):
 
 class OperationDetail(OperationOut):
     stages: list[StageOut]
+    lost_edits: list[UUID]
+    """Of an ingestion that succeeded: chunks of the version before that people had edited or disabled, and whose text
+    the new one has not. `/v1/chunks/{id}/history` tells what had been changed of them.
+    """
 
     @classmethod
-    def with_stages(cls, row: Operation, stages: list[OperationStage]) -> Self:
+    def of_parts(cls, row: Operation, stages: list[OperationStage], lost_edits: list[UUID]) -> Self:
         return cls(
             **OperationOut.of(row).model_dump(),
             stages=[StageOut.model_validate(stage) for stage in stages],
+            lost_edits=lost_edits,
         )
 
 

@@ -23,7 +23,8 @@ async def get(session: ReadSession, operation_id: UUID) -> OperationDetail:
     operation = await repository.find_operation(session, operation_id)
     if operation is None:
         raise _not_found(operation_id)
-    return OperationDetail.with_stages(operation, await repository.stages(session, operation_id))
+    lost = await repository.lost_edits(session, operation) if operation.counts.get("edits_lost") else []
+    return OperationDetail.of_parts(operation, await repository.stages(session, operation_id), lost)
 
 
 async def list_page(session: ReadSession, request: PageRequest, where: OperationFilter) -> list[Operation]:

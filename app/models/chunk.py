@@ -68,8 +68,15 @@ class Chunk(OfTenant, Base):
     """Of a parent: something of it was edited or disabled since, so that its text may not stand for that any more."""
     pending_text: Mapped[str | None]
     """What a person has made of it, until both indexes hold that; then it becomes `text`."""
+    original_text: Mapped[str | None]
+    """What the file says, where a person has made another text of it."""
     edited_at: Mapped[datetime | None]
     edited_by: Mapped[UUID | None]
+
+    @property
+    def wanted_text(self) -> str:
+        """What it says as soon as all that people have made of it is in effect."""
+        return self.text if self.pending_text is None else self.pending_text
 
 
 class ChunkEdit(HasId, OfTenant, Base):

@@ -93,8 +93,6 @@ class Generation(OfTenant, Base):
     reading: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     """As `Document.reading`; empty until it has been parsed."""
     chunk_count: Mapped[int | None]
-    fencing: Mapped[int] = mapped_column(BigInteger, default=0)
-    """Highest fencing number that wrote it."""
     created_at: Mapped[datetime] = mapped_column(server_default=func.now())
     activated_at: Mapped[datetime | None]
     purged_at: Mapped[datetime | None]

@@ -76,14 +76,29 @@ async def test_history_tells_who_changed_what(shelf: Shelf, member: Member) -> N
     assert (await shelf.get(f"/v1/chunks/{bus['id']}/history"))["items"] == []
 
 
-async def test_a_new_version_of_the_document_takes_the_edit_away(shelf: Shelf) -> None:
+async def test_a_new_version_keeps_changes_of_what_it_has_in_common_with_the_one_before(shelf: Shelf) -> None:
     document_id = await shelf.add(TEXT, external_id="timetable")
-    ferry, _ = await shelf.chunks(document_id)
-    await shelf.change(ferry["id"], text="Edited away.")
-    await shelf.add(TEXT.replace("ten", "eleven"), external_id="timetable")
-    assert (await shelf.person.client.get(f"/v1/chunks/{ferry['id']}")).status_code == 404
-    (again, _) = await shelf.chunks(document_id)
-    assert again["text"] == ferry["text"]
+    ferry, bus = await shelf.chunks(document_id)
+    await shelf.change(ferry["id"], text="渡轮从新码头出发，时间是八点。")
+    await shelf.change(ferry["id"], enabled=False)
+    await shelf.change(bus["id"], text="The bus is on strike.")
+    history = (await shelf.get(f"/v1/chunks/{ferry['id']}/history"))["items"]
+    new = "# Car\n\nCars may park here.\n\n" + TEXT.replace("ten", "eleven")
+    _, operation = await shelf.ingest(new, external_id="timetable")
+    assert operation["counts"] == {"chunks": 3, "embedded": 2, "reused": 1, "edits_carried": 1, "edits_lost": 1}
+    assert operation["lost_edits"] == [bus["id"]]
+    _, again, bus_now = await shelf.chunks(document_id)
+    assert (again["text"], again["enabled"], again["pending_text"]) == ("渡轮从新码头出发，时间是八点。", False, None)
+    assert bus_now["text"] == bus["text"].replace("ten", "eleven")
+    assert (await shelf.get(f"/v1/chunks/{again['id']}/history"))["items"] == history
+    assert (await shelf.person.client.get(f"/v1/chunks/{ferry['id']}/history")).status_code == 404
+    assert (await shelf.person.client.get(f"/v1/chunks/{bus['id']}")).status_code == 404
+    (lost,) = (await shelf.get(f"/v1/chunks/{bus['id']}/history"))["items"]
+    assert (lost["text_before"], lost["text_after"]) == (bus["text"], "The bus is on strike.")
+    assert (await shelf.change(again["id"], enabled=True))["text"] == again["text"]
+    best = (await shelf.retrieve("新码头", mode="bm25"))["hits"][0]
+    assert (best["chunk_id"], best["text"]) == (again["id"], again["text"])
+    assert (await shelf.get("/v1/consistency"))["clean"]
 
 
 @pytest.mark.parametrize(

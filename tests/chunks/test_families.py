@@ -107,6 +107,18 @@ async def test_what_was_disabled_or_edited_is_not_read_in_a_parent(register: Reg
     assert await clean(shelf)
 
 
+async def test_what_was_edited_is_not_read_in_a_parent_of_a_new_version(register: Register) -> None:
+    shelf = await Shelf.of(await register(), {"strategy": "parent_child", "parent_child": FAMILIES, "min_tokens": 0})
+    document_id = await shelf.add(HANDBOOK, external_id="handbook")
+    child = next(one for one in await shelf.chunks(document_id) if "Fact 0 about harbours" in one["text"])
+    await shelf.change(child["id"], text="The harbours were closed for good.")
+    await shelf.add(HANDBOOK + "\n\n# Weather\n\nRain falls on most days.", external_id="handbook")
+    found = [hit["text"] for hit in (await shelf.retrieve("fact 0 about harbours", top_k=20))["hits"]]
+    assert "The harbours were closed for good." in found
+    assert not any("Fact 0 about harbours" in text for text in found)
+    assert await clean(shelf)
+
+
 async def test_the_text_of_a_parent_is_that_of_its_children(register: Register) -> None:
     shelf = await Shelf.of(await register(), {"strategy": "parent_child", "parent_child": FAMILIES})
     document_id = await shelf.add(HANDBOOK)

@@ -126,3 +126,45 @@ async def test_chunks_that_are_there_keep_the_pages_and_the_box_that_are_known_o
     finally:
         engine.dispose()
     assert found == [{"start": 0, "page": 3, "bbox": {"left": 1}}, {"start": 40, "page": 4, "bbox": None}]
+
+
+async def test_the_original_of_a_chunk_that_was_edited_before_is_known_from_its_history(
+    postgres: EmbeddedPostgres,
+) -> None:
+    urls = await postgres.database("edits_before")
+    await asyncio.to_thread(command.upgrade, alembic(urls.owner), "0012")
+    engine = engine_of(urls.owner)
+    try:
+        with engine.begin() as connection:
+            for statement in (
+                "alter table chunks drop constraint fk_chunks_generations, drop constraint fk_chunks_tenants",
+                "alter table chunk_edits drop constraint fk_chunk_edits_generations",
+                "alter table chunk_edits drop constraint fk_chunk_edits_tenants",
+                "alter table chunks no force row level security",
+                "alter table chunk_edits no force row level security",
+                """
+                insert into chunks (id, tenant_id, knowledge_base_id, document_id, generation, ordinal, kind, text,
+                    heading_path, section, start_offset, end_offset, token_count, text_hash, edited_at)
+                select id, id, id, id, 1, 0, 'text', text, '{}', 0, 0, 80, 9, '', edited_at
+                from (values (gen_random_uuid(), 'third', now()), (gen_random_uuid(), 'plain', null))
+                    as made (id, text, edited_at)
+                """,
+                """
+                insert into chunk_edits (id, tenant_id, document_id, generation, chunk_id, text_before, text_after,
+                    enabled, edited_by)
+                select lpad(number, 32, '0')::uuid, id, id, 1, id, before, after, found, id
+                from chunks, (values ('1', null, null, false), ('2', 'first', 'second', null),
+                    ('3', 'second', 'third', null)) as edits (number, before, after, found)
+                where text = 'third'
+                """,
+                "alter table chunks force row level security",
+                "alter table chunk_edits force row level security",
+            ):
+                connection.execute(text(statement))
+        await asyncio.to_thread(command.upgrade, alembic(urls.owner), "0013")
+        with engine.begin() as connection:
+            connection.execute(text("alter table chunks no force row level security"))
+            found = connection.execute(text("select text, original_text from chunks order by text")).all()
+    finally:
+        engine.dispose()
+    assert [tuple(row) for row in found] == [("plain", None), ("third", "first")]

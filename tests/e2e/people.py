@@ -76,6 +76,12 @@ class Person:
             time.sleep(0.1)
         raise AssertionError("not purged after 60 s")
 
+    def chunks(self, document_id: str) -> list[dict[str, Any]]:
+        """The first 200 of the active version."""
+        items: list[dict[str, Any]]
+        items = self.ok("GET", f"/v1/documents/{document_id}/chunks", params={"limit": 200})["items"]
+        return items
+
     def retrieve(self, query: str, kb_id: str, **options: Any) -> dict[str, Any]:
         body = {"query": query, "knowledge_base_ids": [kb_id], **options}
         found: dict[str, Any] = self.ok("POST", "/v1/retrieve", json=body)

@@ -98,10 +98,16 @@ def test_killed_and_started_again_nothing_is_lost_or_doubled(machine: Machine, p
     kept = send(person, kb_id, f"{name} replaced", 3, external_id="replaced")
     dropped = send(person, kb_id, f"{name} dropped", 3)
     assert at_rest(person)["clean"]
+    first, second, third = person.chunks(kept["document"]["id"])
+    edited = [f"{name} replaced {by} people" for by in ("by", "meanwhile by")]
+    person.ok("PATCH", f"/v1/chunks/{first['id']}", json={"text": edited[0]})
+    assert at_rest(person)["clean"]
     others = person.ok("GET", "/v1/consistency")["vectors"]["wanted"] - 6
 
     machine.hold.touch()
-    replacement = send(person, kb_id, f"{name} replacing", 4, external_id="replaced")
+    replacement = send(person, kb_id, f"{name} replaced", 4, external_id="replaced")
+    person.ok("PATCH", f"/v1/chunks/{second['id']}", json={"enabled": False})
+    person.ok("PATCH", f"/v1/chunks/{third['id']}", json={"text": edited[1]})
     assert replacement["document"]["id"] == kept["document"]["id"]
     sent = [
         replacement,
@@ -122,6 +128,10 @@ def test_killed_and_started_again_nothing_is_lost_or_doubled(machine: Machine, p
     chunks = sum(assert_whole(person, upload) for upload in sent)
     assert_stores_hold(report, others + chunks)
     assert person.ok("GET", f"/v1/documents/{kept['document']['id']}")["active_generation"] == 2
+    found = person.chunks(kept["document"]["id"])
+    assert [(chunk["text"], chunk["enabled"]) for chunk in found if chunk["edited_at"] or not chunk["enabled"]] == [
+        (edited[0], True), (second["text"], False), (edited[1], True),
+    ]  # fmt: skip
     for gone in (dropped, interrupted):
         assert person.http.get(f"/v1/documents/{gone['document']['id']}").status_code == 404
         assert person.purged(gone["document"]["id"])["purged_at"] is not None

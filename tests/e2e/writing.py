@@ -46,7 +46,7 @@ def assert_whole(person: Person, sent: dict[str, Any]) -> int:
     operation = person.ok("GET", f"/v1/operations/{sent['operation']['id']}")
     document = person.ok("GET", f"/v1/documents/{sent['document']['id']}")
     assert (operation["state"], document["status"]) == ("succeeded", "ready"), (operation, document)
-    chunks = person.ok("GET", f"/v1/documents/{document['id']}/chunks", params={"limit": 200})["items"]
+    chunks = person.chunks(document["id"])
     assert [chunk["ordinal"] for chunk in chunks] == list(range(sent["sections"]))
     assert all(sent["subject"] in chunk["text"] for chunk in chunks)
     assert document["chunk_count"] == sent["sections"]

@@ -141,18 +141,22 @@ class Bench:
 
     # --- what people do -----------------------------------------------------------------------------------------
 
-    async def upload(self, text: str, *, external_id: str | None = None, **facts: object) -> Upload:
+    async def upload(
+        self, text: str, *, external_id: str | None = None, title: str | None = None, **facts: object
+    ) -> Upload:
         about = DocumentFacts.model_validate({"external_id": external_id, **facts})
         settings = self.parts.settings
         async with receive(text.encode(), "text.md", settings.scratch_dir, settings.max_upload_bytes) as file:
             request = UploadRequest(
-                self.kb_id, "text", about, file, None, title=external_id or "text", file_name="text.md"
+                self.kb_id, "text", about, file, None, title=title or external_id or "text", file_name="text.md"
             )
             return await documents.accept(self.scope, self.parts, request)
 
-    async def ingested(self, text: str, *, external_id: str | None = None, **facts: object) -> UUID:
+    async def ingested(
+        self, text: str, *, external_id: str | None = None, title: str | None = None, **facts: object
+    ) -> UUID:
         """The id of a new document, or of a known one with a new version, that is ready."""
-        upload = await self.upload(text, external_id=external_id, **facts)
+        upload = await self.upload(text, external_id=external_id, title=title, **facts)
         await self.work()
         assert (await self.document(upload.document.id)).status == "ready"
         return upload.document.id

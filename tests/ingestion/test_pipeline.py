@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,13 +19,14 @@ from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
 from app.core.slots import TenantSlots
 from app.documents.service import Upload
-from app.ingestion import checkpoints, passwords, pipeline, repository, service
+from app.ingestion import checkpoints, passwords, pipeline, projection, repository, service
 from app.ingestion.pipeline import STAGES, Ingestion
 from app.ingestion.repository import Subject
 from app.models import Chunk, DocumentStatus, Generation, GenerationState, OperationState
 from app.parsing.document import ParsedDocument
 from app.parsing.sandbox import parse_file
 from app.ports.indexes import ChunkSource
+from app.ports.parts import Parts
 from app.ports.text_index import TermDocument
 from app.ports.vector_index import Vectors
 from tests.ingestion.bench import Bench, prose
@@ -96,7 +97,7 @@ async def test_a_retry_embeds_only_what_is_not_embedded_yet(bench: Bench, monkey
     assert await bench.cached_vectors() == 2
     await bench.work()
     operation = await bench.operation(operation.id)
-    assert operation.counts == {"chunks": 5, "embedded": 3, "reused": 2}
+    assert operation.counts == {"chunks": 5, "embedded": 5, "reused": 0}, "two by the first attempt"
     stages = [(stage.attempt, stage.stage, stage.error_code) for stage in await bench.stages(operation.id)]
     assert stages[2:4] == [(1, "embed", "engine_unavailable"), (2, "embed", None)]
 
@@ -144,11 +145,11 @@ async def test_the_next_batch_and_no_other_is_embedded_while_one_is_written(
     upload = await bench.upload(prose("jetty", 8))
     embedded, written = 0, 0
     one_more = asyncio.Event()
-    embed, add = Ingestion._vectors_of, repository.add_vectors
+    embed, add = projection.embed, repository.add_vectors
 
-    async def embed_counted(ingestion: Ingestion, batch: Sequence[tuple[bytes, str]]) -> dict[bytes, Vectors]:
+    async def embed_counted(parts: Parts, texts: Mapping[bytes, str]) -> dict[bytes, Vectors]:
         nonlocal embedded
-        vectors = await embed(ingestion, batch)
+        vectors = await embed(parts, texts)
         embedded += 1
         one_more.set()
         return vectors
@@ -163,7 +164,7 @@ async def test_the_next_batch_and_no_other_is_embedded_while_one_is_written(
         assert embedded == min(written + 1, 4)
         await add(session, tenant_id, space, vectors)
 
-    monkeypatch.setattr(Ingestion, "_vectors_of", embed_counted)
+    monkeypatch.setattr(projection, "embed", embed_counted)
     monkeypatch.setattr(repository, "add_vectors", add_slowly)
     await Ingestion(bench.parts, await bench.claim(operation_of(upload))).run()
     assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
@@ -174,6 +175,19 @@ async def test_what_another_version_embedded_is_not_embedded_again(bench: Bench)
     upload = await bench.upload(prose("tern", 4), external_id="tern")
     await bench.work()
     assert (await bench.operation(operation_of(upload))).counts == {"chunks": 4, "embedded": 1, "reused": 3}
+
+
+async def test_every_chunk_is_counted_as_embedded_or_as_reused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks that share a text share its vector: of them one is embedded. It counts in every attempt."""
+    monkeypatch.setattr(pipeline, "EMBED_BATCH", 2)
+    await bench.ingested(prose("plover", 3))
+    verse = "# Verse\n\nAnd the tide came in, and the tide went out."
+    upload = await bench.upload("\n\n".join([prose("plover", 5), verse, verse, verse]))
+    await bench.interposed("texts", "upsert", before=fails).run(operation_of(upload))
+    await bench.work()
+    operation = await bench.operation(operation_of(upload))
+    assert operation.counts == {"chunks": 8, "embedded": 3, "reused": 5}
+    assert [stage.stage for stage in await bench.stages(operation.id)].count("embed") == 1
 
 
 @pytest.mark.parametrize("engine", ["vectors", "texts"])
@@ -450,6 +464,21 @@ async def test_a_late_worker_does_not_bring_old_metadata_back(bench: Bench) -> N
     operation = await bench.operation(operation_of(upload))
     assert (operation.state, operation.attempts) == (OperationState.SUCCEEDED, 2)
     assert (await bench.verify()).clean
+
+
+async def test_a_worker_that_was_taken_over_can_not_switch_to_what_it_has_made(bench: Bench) -> None:
+    upload = await bench.upload(prose("dunlin"))
+
+    async def overtake() -> None:
+        await bench.lose_lease(operation_of(upload))
+        await bench.claim(operation_of(upload))
+
+    await bench.interposed("texts", "scan", after=overtake).run(operation_of(upload))
+    operation, document = await bench.operation(operation_of(upload)), await bench.document(upload.document.id)
+    assert (operation.state, document.active_generation) == (OperationState.RUNNING, None), "the other one goes on"
+    await bench.lose_lease(operation.id)
+    await bench.work()
+    assert (await bench.document(upload.document.id)).active_generation == 1
 
 
 @pytest.mark.parametrize("index", ["vectors", "texts"])

@@ -2,16 +2,18 @@
 
 import asyncio
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from app.adapters.embedding.e5_engines import E5Engine, open_engine
 from app.adapters.embedding.e5_tokens import E5Tokens, Kind, ModelInput
+from app.adapters.embedding.lanes import Lanes
 from app.core.errors import EngineUnavailable
 from app.ports.vector_index import Vectors, VectorSpace
 
@@ -28,7 +30,7 @@ class _Running:
     """Queries have a thread of their own: they share the processor with passages rather than wait for a batch."""
 
     engine: E5Engine
-    passages: ThreadPoolExecutor
+    passages: Lanes
     queries: ThreadPoolExecutor
 
 
@@ -58,9 +60,7 @@ class LocalEmbedder:
             engine = await asyncio.to_thread(open_engine, self._folder, self._threads)
         except (OSError, ValueError) as error:
             raise EngineUnavailable(f"The embedding model can't be prepared: {error}") from error
-        self._running = _Running(
-            engine, ThreadPoolExecutor(engine.lanes, "embedder"), ThreadPoolExecutor(1, "query-embedder")
-        )
+        self._running = _Running(engine, Lanes(engine.lanes), ThreadPoolExecutor(1, "query-embedder"))
 
     async def close(self) -> None:
         """May be called again. Calls that wait end with `EngineUnavailable`."""
@@ -68,8 +68,8 @@ class LocalEmbedder:
         if self._idle is not None:
             self._idle.cancel()
         if running is not None:
-            for executor in (running.passages, running.queries):
-                await asyncio.to_thread(executor.shutdown, wait=True, cancel_futures=True)
+            await asyncio.to_thread(running.passages.close)
+            await asyncio.to_thread(running.queries.shutdown, wait=True, cancel_futures=True)
 
     async def check(self) -> None:
         await self.embed_query("?")
@@ -90,18 +90,17 @@ class LocalEmbedder:
         running = self._opened()
         result = np.empty((len(texts), self.space.dimensions), np.float32)
         inputs = await asyncio.to_thread(self._inputs, "passage", texts)
-        calls: list[tuple[list[int], Future[Vectors]]] = []
+        batches = list(_batches(inputs))
+        runs: list[Future[Vectors]] = []
         try:
-            for batch in _batches(inputs):
-                call = running.passages.submit(running.engine.run, [inputs[index] for index in batch])
-                calls.append((batch, call))
-            for batch, call in calls:
-                result[batch] = await self._result(call)
+            runs = running.passages.submit([_run(running.engine, inputs, batch) for batch in batches])
+            for batch, run in zip(batches, runs, strict=True):
+                result[batch] = await self._result(run)
         except RuntimeError as error:  # of `submit`
             raise _closed() from error
         finally:
-            for _, call in calls:
-                call.cancel()
+            for run in runs:
+                run.cancel()
             self._tidy_when_idle()
         return result
 
@@ -141,6 +140,12 @@ def _give_memory_back() -> None:
 
 def _closed() -> EngineUnavailable:
     return EngineUnavailable("The embedder is not open.")
+
+
+def _run(engine: E5Engine, inputs: Sequence[ModelInput], batch: list[int]) -> tuple[int, Callable[[], Vectors]]:
+    """A run of the model on those of the inputs, which have one length, with its cost in tokens."""
+    chosen = [inputs[index] for index in batch]
+    return sum(len(one.ids) for one in chosen), partial(engine.run, chosen)
 
 
 def _batches(inputs: Sequence[ModelInput]) -> Iterator[list[int]]:
