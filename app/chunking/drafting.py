@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from app.chunking.chunk import ChunkKind, DraftChunk, context_line
 from app.chunking.options import ChunkingOptions
-from app.chunking.pieces import Piece, joined, provenance
+from app.chunking.pieces import SEPARATOR, Piece, joined, provenance
 from app.chunking.splitting import CODE_LEVELS, TEXT_LEVELS, Boundaries, Span, fits, split
 from app.chunking.table_summary import table_summary
 from app.chunking.tables import CAPTION_BYTES, TablePart, table_parts
@@ -41,8 +41,8 @@ class Drafter:
 
     def __init__(self, document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str) -> None:
         self.elements = document.elements
-        self.text = document.text
         self.starts = _starts(document.elements)
+        self.text = _Text(document.elements, self.starts)
         self.options = options
         self.tokens = tokens
         self._title = title
@@ -193,6 +193,21 @@ class Drafter:
         return draft.model_copy(update={"token_count": self.tokens.count(draft.embedded_text(self._title))})
 
 
+class _Text:
+    """`ParsedDocument.text`, of which only what is asked for is put together: all of it would be all text once more."""
+
+    def __init__(self, elements: Sequence[Element], starts: Sequence[int]) -> None:
+        self._elements = elements
+        self._starts = starts
+
+    def __getitem__(self, wanted: slice, /) -> str:
+        first = max(0, bisect_right(self._starts, wanted.start) - 1)
+        last = bisect_left(self._starts, wanted.stop)
+        parts = [f"{self._elements[at].text}{SEPARATOR}" for at in range(first, last) if self._elements[at].text]
+        before = self._starts[first]
+        return "".join(parts)[wanted.start - before : wanted.stop - before]
+
+
 class _RowOffsets:
     """Where rows stand in a table's Markdown: one line a row; a header row and the rule under it come before."""
 
@@ -225,5 +240,5 @@ def _starts(elements: Sequence[Element]) -> list[int]:
     for element in elements:
         starts.append(position)
         if element.text:
-            position += len(element.text) + len("\n\n")
+            position += len(element.text) + len(SEPARATOR)
     return starts
