@@ -41,8 +41,8 @@ class Drafter:
 
     def __init__(self, document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str) -> None:
         self.elements = document.elements
-        self.text = document.text
         self.starts = _starts(document.elements)
+        self.text = _Text(document.elements, self.starts)
         self.options = options
         self.tokens = tokens
         self._title = title
@@ -191,6 +191,21 @@ class Drafter:
             end=max(piece.end for piece in pieces),
         )
         return draft.model_copy(update={"token_count": self.tokens.count(draft.embedded_text(self._title))})
+
+
+class _Text:
+    """`ParsedDocument.text`, of which only what is asked for is put together: all of it would be all text once more."""
+
+    def __init__(self, elements: Sequence[Element], starts: Sequence[int]) -> None:
+        self._elements = elements
+        self._starts = starts
+
+    def __getitem__(self, wanted: slice, /) -> str:
+        first = max(0, bisect_right(self._starts, wanted.start) - 1)
+        last = bisect_left(self._starts, wanted.stop)
+        parts = [f"{self._elements[at].text}{GAP}" for at in range(first, last) if self._elements[at].text]
+        before = self._starts[first]
+        return "".join(parts)[wanted.start - before : wanted.stop - before]
 
 
 class _RowOffsets:

@@ -24,19 +24,19 @@ from app.ports.embedder import Embed, TokenCounter
 
 def parent_child(
     document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str, _embed: Embed
-) -> list[DraftChunk]:
+) -> Iterator[DraftChunk]:
     family = _Family(Drafter(document, options, tokens, title), title, options.parent_child.child_tokens)
     family.add_parents(options.parent_child.parent_tokens, level=1, always_read=True)
-    return family.drafts
+    return iter(family.drafts)
 
 
 def hierarchical(
     document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str, _embed: Embed
-) -> list[DraftChunk]:
+) -> Iterator[DraftChunk]:
     family = _Family(Drafter(document, options, tokens, title), title, options.hierarchical.leaf_tokens)
     family.add_parents(options.hierarchical.middle_tokens, level=1)
     family.add_parents(options.hierarchical.top_tokens, level=2, across_sections=True)
-    return family.drafts
+    return iter(family.drafts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.chunking.chunk import ChunkKind
-from app.chunking.pieces import Piece
+from app.chunking.pieces import Piece, Text
 from app.chunking.sizes import ChunkSizes
 from app.chunking.splitting import TEXT_LEVELS, split
 from app.ports.embedder import TokenCounter
@@ -13,7 +13,7 @@ SEPARATOR_TOKENS = 1
 """What the gap between two pieces may cost in a tokenizer that sees line breaks."""
 
 
-def pack(pieces: Sequence[Piece], text: str, room: int, sizes: ChunkSizes, tokens: TokenCounter) -> list[list[Piece]]:
+def pack(pieces: Sequence[Piece], text: Text, room: int, sizes: ChunkSizes, tokens: TokenCounter) -> list[list[Piece]]:
     """Groups of pieces as `grouped` makes them, each beginning with the end of the one before, as the sizes say."""
     groups = grouped(pieces, room, min(sizes.target_tokens, room))
     return [
@@ -66,7 +66,7 @@ def _pack_run(pieces: list[Piece], room: int, target: int) -> list[list[Piece]]:
 
 
 def _with_overlap(
-    before: Sequence[Piece], group: list[Piece], text: str, overlap: int, tokens: TokenCounter
+    before: Sequence[Piece], group: list[Piece], text: Text, overlap: int, tokens: TokenCounter
 ) -> list[Piece]:
     """The group with the last sentences of the one before, at most `overlap` tokens of it; running text only."""
     last = before[-1]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from app.chunking.chunk import ChunkKind, Provenance
 from app.parsing.document import BoundingBox
@@ -26,7 +27,13 @@ class Piece:
     """A chunk of its own: part of a table that had to be split, with its header."""
 
 
-def joined(pieces: Sequence[Piece], text: str) -> tuple[str, list[int]]:
+class Text(Protocol):
+    """A document's text, of which pieces are ranges: a `str`, or what gives its slices."""
+
+    def __getitem__(self, wanted: slice, /) -> str: ...
+
+
+def joined(pieces: Sequence[Piece], text: Text) -> tuple[str, list[int]]:
     """The pieces' text, and where in it each of them begins.
 
     Neighbours are one verbatim slice of the document's text, so that offsets inside it hold.

@@ -21,9 +21,9 @@ from app.ports.embedder import Embed, TokenCounter
 
 def chunk(
     document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str, _embed: Embed
-) -> list[DraftChunk]:
+) -> Iterator[DraftChunk]:
     # Tables are described when all else is cut; a description stands after the beginning of its table.
-    return sorted(_chunks(Drafter(document, options, tokens, title)), key=lambda draft: draft.start)
+    return iter(sorted(_chunks(Drafter(document, options, tokens, title)), key=lambda draft: draft.start))
 
 
 def _chunks(drafter: Drafter) -> Iterator[DraftChunk]:

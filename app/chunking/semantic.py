@@ -16,7 +16,7 @@ from app.chunking.chunk import ChunkKind, DraftChunk
 from app.chunking.drafting import Drafter, TextCut
 from app.chunking.options import Breakpoint, ChunkingOptions, SemanticOptions
 from app.chunking.packing import pack
-from app.chunking.pieces import Piece
+from app.chunking.pieces import Piece, Text
 from app.chunking.sections import heading_text
 from app.chunking.structure import merged_sections
 from app.parsing.document import ParsedDocument
@@ -37,8 +37,8 @@ class _Section:
 
 def chunk(
     document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str, embed: Embed
-) -> list[DraftChunk]:
-    return list(_chunks(Drafter(document, options, tokens, title), embed))
+) -> Iterator[DraftChunk]:
+    return _chunks(Drafter(document, options, tokens, title), embed)
 
 
 def _chunks(drafter: Drafter, embed: Embed) -> Iterator[DraftChunk]:
@@ -76,7 +76,7 @@ def _breaks(drafter: Drafter, found: Sequence[_Section], embed: Embed) -> list[s
     ]
 
 
-def _windows(sentences: Sequence[Piece], text: str, buffer: int) -> Iterator[str]:
+def _windows(sentences: Sequence[Piece], text: Text, buffer: int) -> Iterator[str]:
     """Each sentence with up to `buffer` neighbours on both sides."""
     for position in range(len(sentences)):
         around = sentences[max(0, position - buffer) : position + buffer + 1]

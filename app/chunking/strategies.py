@@ -1,6 +1,6 @@
 """The chunking strategies by name. Another one is a file beside this and a line here."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from app.chunking import families, recursive, semantic, structure
@@ -13,7 +13,7 @@ from app.ports.embedder import Embed, TokenCounter
 class ChunkingStrategy(Protocol):
     def __call__(
         self, document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str, embed: Embed, /
-    ) -> list[DraftChunk]:
+    ) -> Iterator[DraftChunk]:
         """Deterministic; what is searched first, in document order, then parents by level.
 
         Raises `InvalidInput` where nothing can be made that the model reads whole, and what `embed` raises.

@@ -18,8 +18,8 @@ from app.ports.embedder import Embed, TokenCounter
 
 def chunk(
     document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str, _embed: Embed
-) -> list[DraftChunk]:
-    return list(_chunks(Drafter(document, options, tokens, title)))
+) -> Iterator[DraftChunk]:
+    return _chunks(Drafter(document, options, tokens, title))
 
 
 def merged_sections(drafter: Drafter) -> list[Section]:

@@ -1,15 +1,15 @@
 """The parsed form of a document, read again for its tables and headings.
 
-It is one blob, and may be hundreds of megabytes: it is read without making elements of it, and one at a time. The
-rows of large tables stand beside it, and only the pages that are asked for are read.
+It is one blob, and may be hundreds of megabytes: it is read an element at a time, and only one form at a time. The rows
+of large tables stand beside it, and only the pages that are asked for are read.
 """
 
 import asyncio
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -28,8 +28,25 @@ from app.parsing.document import GAP, Element, ElementKind, StoredCells, Table
 from app.parsing.table_profile import column_profiles
 from app.ports.parts import Parts
 
-ParsedForm = Mapping[str, Any]
-"""A `ParsedDocument` as JSON, without what is as by default. Ingestion wrote it, and validated it before."""
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedForm:
+    """A `ParsedDocument` as JSON, without what is as by default. Ingestion wrote it, and validated it before."""
+
+    document: Json
+    """Without its elements."""
+    elements: Iterator[Json]
+
+    @classmethod
+    def of(cls, lines: Iterable[bytes]) -> "ParsedForm":
+        parts = map(from_json, lines)
+        document = next(parts)
+        # Forms that were written before elements had lines of their own hold them in the first one.
+        return cls(document, chain(document.get("elements", ()), parts))
+
+
 Result = TypeVar("Result")
 MOST_HEADINGS = 5_000
 MOST_CELLS = 200_000
@@ -87,7 +104,12 @@ class ParsedForms:
             with tempfile.TemporaryDirectory(prefix="parsed-", dir=self._parts.settings.scratch_dir) as scratch:
                 path = Path(scratch) / "parsed.json"
                 await self._parts.blobs.fetch(scope, parsed_key(document.id, document.active_generation), path)
-                return await asyncio.to_thread(lambda: look(from_json(path.read_bytes())))
+                return await asyncio.to_thread(_look, path, look)
+
+
+def _look(path: Path, look: Callable[[ParsedForm], Result]) -> Result:
+    with path.open("rb") as lines:
+        return look(ParsedForm.of(lines))
 
 
 def tables(form: ParsedForm, after: int, limit: int) -> tuple[list[TableOut], bool]:
@@ -136,7 +158,7 @@ def _fitting(table: TableOut, limit: int) -> int:
 
 def _tables(form: ParsedForm, after: int) -> Iterator[tuple[int, int | None, Table]]:
     """Number from 1, page and cells of each but the first `after`."""
-    found = (element for element in form.get("elements", ()) if element.get("table") is not None)
+    found = (element for element in form.elements if element.get("table") is not None)
     for number, element in islice(enumerate(found, start=1), after, None):
         yield number, element.get("page"), Table.model_validate(element["table"])
 
@@ -165,12 +187,14 @@ def _table_out(number: int, page: int | None, table: Table, columns: slice) -> T
 
 def outline(form: ParsedForm, document_id: UUID, places: Sequence[tuple[UUID, int, int]]) -> OutlineOut:
     """Headings as a tree. `places`: chunks with start and end in the document's text."""
-    top = OutlineOut(document_id=document_id, title=form.get("title", ""), chunk_ids=[], headings=[], truncated=False)
+    top = OutlineOut(
+        document_id=document_id, title=form.document.get("title", ""), chunk_ids=[], headings=[], truncated=False
+    )
     starts: list[int] = []
     nodes: list[OutlineNode] = []
     path = HeadingPath()
     position = 0
-    for element in form.get("elements", ()):
+    for element in form.elements:
         start, text = position, element.get("text", "")
         position += len(text) + len(GAP) if text else 0
         if element["kind"] != ElementKind.HEADING or not text.strip():

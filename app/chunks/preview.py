@@ -62,12 +62,13 @@ class Previews:
             password=form.password.get_secret_value() if form.password else None,
             settings=ParsingSettings.model_validate(kb.settings.get("parsing", {})),
         )
-        if not parsed.text.strip():
+        if not parsed.has_text:
             raise parse_failure("no_text")
         title = parsed.title or Path(form.name).stem
         with embedding_in_threads(self._parts.embedder) as embed:
-            drafts = await asyncio.to_thread(chunk, parsed, settings, self._parts.embedder.tokens, title, embed=embed)
-        return await asyncio.to_thread(_told, parsed, settings, title, drafts)
+            drafts = chunk(parsed, settings, self._parts.embedder.tokens, title, embed=embed)
+            made = await asyncio.to_thread(list, drafts)
+        return await asyncio.to_thread(_told, parsed, settings, title, made)
 
 
 def _told(parsed: ParsedDocument, settings: ChunkingSettings, title: str, drafts: list[DraftChunk]) -> PreviewOut:

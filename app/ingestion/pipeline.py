@@ -8,12 +8,11 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from uuid import UUID
 
-from app.chunking.chunk import text_hash
 from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.core.database import WriteSession
@@ -26,7 +25,7 @@ from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
 from app.ingestion.projection import Batch
 from app.ingestion.repository import Subject
-from app.models import DocumentStatus, OperationKind
+from app.models import Chunk, DocumentStatus, OperationKind
 from app.parsing.document import ParsedDocument
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import parse_failure
@@ -46,6 +45,8 @@ SPANS = {
 }
 """The stages, each with the percent of the whole at which it begins and ends: rough shares of a text PDF's time."""
 STAGES = tuple(SPANS)
+CHUNK_BATCH = 1000
+"""Chunks that are made and written at once."""
 EMBED_BATCH = 32
 UNEMBEDDED_PAGE = 1024
 """Chunks that wait for their vector and are read at once: finding them takes longer than reading them."""
@@ -118,9 +119,9 @@ class Ingestion:
                     progress=self._log.progress,
                     cells=cells,
                 )
-            if not parsed.text.strip():
+            if not parsed.has_text:
                 raise parse_failure("no_text")
-            await asyncio.to_thread(result.write_text, parsed.to_json(), "utf-8")
+            await asyncio.to_thread(parsed.write, result)
             for page in await asyncio.to_thread(lambda: sorted(cells.iterdir())):
                 await self._parts.blobs.put_file(self._scope, f"{self._cells_key}/{page.name}", page)
             await self._parts.blobs.put_file(self._scope, self._parsed_key, result)
@@ -129,29 +130,48 @@ class Ingestion:
         self._log.enter("chunk")
 
     async def _chunk(self, subject: Subject) -> None:
+        """Writes chunks as they are made, some at a time, so that those of a large document are never all in memory.
+
+        The transaction that writes the last of them ends the stage.
+        """
         parsed, self._parsed = self._parsed or await self._load_parsed(), None
         generation = subject.generation
         settings = ChunkingSettings.model_validate(generation.settings["chunking"])
         title = _title(subject, parsed)
         tokens = self._parts.embedder.tokens
+        rows = repository.ChunkRows(subject, title)
         with embedding_in_threads(self._parts.embedder) as embed:
-            drafts = await asyncio.to_thread(chunk, parsed, settings, tokens, title, embed=embed)
-        if not drafts:
+            drafts = chunk(parsed, settings, tokens, title, embed=embed)
+            batch = await asyncio.to_thread(rows.take, drafts, CHUNK_BATCH)
+            while following := await asyncio.to_thread(rows.take, drafts, CHUNK_BATCH):
+                async with self._parts.database.write(self._scope) as session:
+                    await self._parts.ledger.hold(session, self._lease)
+                    await repository.write_chunks(session, subject, batch)
+                self._log.progress(following[0]["ordinal"])
+                batch = following
+        if not batch:
             raise parse_failure("no_text")
-        hashes = [text_hash(draft.embedded_text(title)) for draft in drafts]
-        self._log.progress(len(drafts), len(drafts))
+        count = batch[-1]["ordinal"] + 1
+        self._log.progress(count, count)
         async with self._leaving("embed") as session:
             session.add(generation)
             passwords.forget(generation)
             generation.media_type, generation.parser = parsed.media_type, parsed.parser
             generation.reading = parsed.reading.model_dump(mode="json")
             generation.settings = {**generation.settings, "title": title, "pages": parsed.page_count}
-            chunks = await repository.replace_chunks(session, subject, drafts, hashes, keep=projection.BATCH)
+            await repository.write_chunks(session, subject, batch)
             carried = await carrying.carry_texts(session, subject, tokens)
-            if chunks is not None and not carried:
-                space = self._parts.embedder.space.name
-                self._batch = Batch({subject.key: subject}, chunks, await repository.vectors(session, space, hashes))
+            if count == len(batch) and not carried:
+                await self._keep(session, subject, batch)
         reached("chunked")
+
+    async def _keep(self, session: WriteSession, subject: Subject, rows: Sequence[repository.ChunkRow]) -> None:
+        """Keeps all chunks that are searched for the stages that follow, if they are few."""
+        searched = [Chunk(**row) for row in rows if row["level"] == 0]
+        if len(searched) <= projection.BATCH:
+            hashes = [found.text_hash for found in searched]
+            known = await repository.vectors(session, self._parts.embedder.space.name, hashes)
+            self._batch = Batch({subject.key: subject}, searched, known)
 
     async def _embed(self, subject: Subject) -> None:
         """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage.
@@ -310,7 +330,7 @@ class Ingestion:
         with tempfile.TemporaryDirectory(prefix="chunk-", dir=self._parts.settings.scratch_dir) as scratch:
             path = Path(scratch) / "parsed.json"
             await self._parts.blobs.fetch(self._scope, self._parsed_key, path)
-            return await asyncio.to_thread(lambda: ParsedDocument.model_validate_json(path.read_bytes()))
+            return await asyncio.to_thread(_read, path)
 
     async def _batches(self, subject: Subject) -> AsyncIterator[Batch]:
         if self._batch is not None:
@@ -356,6 +376,11 @@ class Ingestion:
     async def _ids_in(self, index: VectorIndex | TextIndex) -> set[UUID]:
         held = index.scan(self._scope, document_id=self._document_id, generation=self._generation)
         return {item.chunk_id async for item in held}
+
+
+def _read(path: Path) -> ParsedDocument:
+    with path.open("rb") as file:
+        return ParsedDocument.read(file)
 
 
 def _first_stage(stopped_in: str | None) -> str:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Row, delete, exists, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import distinct_on, insert
 
-from app.chunking.chunk import DraftChunk
+from app.chunking.chunk import DraftChunk, text_hash
 from app.core.database import ReadSession, WriteSession
 from app.core.ids import chunk_id
 from app.core.pagination import PageRequest
@@ -34,8 +34,8 @@ from app.models import (
 from app.ports.indexes import ChunkSource
 from app.ports.vector_index import Vectors
 
-_ROWS_AT_ONCE = 1000
 DocumentGeneration = tuple[UUID, int]
+ChunkRow = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +127,23 @@ async def forget_passwords(session: WriteSession, document_id: UUID, number: int
         passwords.forget(generation)
 
 
-async def replace_chunks(
-    session: WriteSession, subject: Subject, drafts: Sequence[DraftChunk], hashes: Sequence[bytes], *, keep: int
-) -> list[Chunk] | None:
-    """Writes the generation's chunks; what an earlier attempt wrote is replaced.
+class ChunkRows:
+    """Chunks of one generation as rows, made in their order: parents after their children, which they count."""
 
-    Those of them that are searched, where there are at most `keep`.
-    """
-    document, generation = subject.document, subject.generation.generation
-    children = Counter(draft.parent for draft in drafts)
-    await session.execute(delete(Chunk).where(Chunk.document_id == document.id, Chunk.generation == generation))
-    rows: Iterator[dict[str, Any]] = (
-        {
+    def __init__(self, subject: Subject, title: str) -> None:
+        self._subject = subject
+        self._title = title
+        self._children: Counter[int | None] = Counter()
+        self._ordinals = count()
+
+    def take(self, drafts: Iterator[DraftChunk], most: int) -> list[ChunkRow]:
+        """The rows of the next drafts, at most so many; none where there are no more."""
+        return [self._row(next(self._ordinals), draft) for draft in islice(drafts, most)]
+
+    def _row(self, ordinal: int, draft: DraftChunk) -> ChunkRow:
+        document, generation = self._subject.document, self._subject.generation.generation
+        self._children[draft.parent] += 1
+        return {
             "id": chunk_id(document.id, generation, ordinal),
             "tenant_id": document.tenant_id,
             "knowledge_base_id": document.knowledge_base_id,
@@ -156,20 +161,20 @@ async def replace_chunks(
             "start_offset": draft.start,
             "end_offset": draft.end,
             "token_count": draft.token_count,
-            "text_hash": text_hash,
+            "text_hash": text_hash(draft.embedded_text(self._title)),
             "level": draft.level,
             "parent_id": None if draft.parent is None else chunk_id(document.id, generation, draft.parent),
-            "child_count": children[ordinal],
+            "child_count": self._children[ordinal],
             "always_read": draft.always_read,
         }
-        for ordinal, (draft, text_hash) in enumerate(zip(drafts, hashes, strict=True))
-    )
-    kept: list[Chunk] | None = [] if sum(draft.level == 0 for draft in drafts) <= keep else None
-    while batch := list(islice(rows, _ROWS_AT_ONCE)):
-        await session.execute(insert(Chunk), batch)
-        if kept is not None:
-            kept.extend(Chunk(**row) for row in batch if row["level"] == 0)
-    return kept
+
+
+async def write_chunks(session: WriteSession, subject: Subject, rows: Sequence[ChunkRow]) -> None:
+    """Writes chunks that follow those written before; the first ones replace what an earlier attempt wrote."""
+    if rows[0]["ordinal"] == 0:
+        document_id, generation = subject.key
+        await session.execute(delete(Chunk).where(Chunk.document_id == document_id, Chunk.generation == generation))
+    await session.execute(insert(Chunk), rows)
 
 
 ChunkWithVector = tuple[Chunk, Vectors | None]

@@ -1,9 +1,13 @@
 """Zip archives from strangers: what they claim to hold, and what they really hold, before anything unpacks them."""
 
+import io
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
+from typing import IO
 
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import parse_failure
@@ -22,17 +26,47 @@ class Declarations(Enum):
 
 _PIECE = 1024 * 1024
 _XML_HEAD = 4096
+_MOST_DIRECTORY_BYTES = 4 * 1024 * 1024
+"""More than 20,000 parts take. Each becomes an object many times as large as its entry, in whoever opens the file."""
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""All that OOXML (ECMA-376 part 2, annex B), OpenDocument and EPUB allow. Of others Python unpacks all at once."""
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError)
 """What reading a broken archive raises."""
 
 
-def member_names(path: Path) -> frozenset[str]:
-    """Raises `ParseFailed` (`damaged`) where the central directory can't be read."""
+class _Bounded(io.BufferedReader):
+    """A file of which nothing large is read at once, as `ZipFile` reads an archive's directory."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Raises `ParseFailed` (`too_complex`)."""
+        if size is not None and size > _MOST_DIRECTORY_BYTES:
+            raise parse_failure("too_complex", "It holds too many parts.")
+        return super().read(size)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Raises `ParseFailed`: `too_complex`, and `damaged` where the archive turns out to be broken inside the block."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return frozenset(archive.namelist())
+        with _Bounded(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
+            yield archive
     except UNREADABLE as error:
         raise parse_failure("damaged") from error
+
+
+def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
+    """Raises `ParseFailed`: `encrypted` (ZIP's own encryption), `damaged`."""
+    if member.flag_bits & 1:
+        raise parse_failure("encrypted")
+    if member.compress_type not in _PACKED:
+        raise parse_failure("damaged", "Its parts are packed in a way that this format does not allow.")
+    return archive.open(member)
+
+
+def member_names(path: Path) -> frozenset[str]:
+    """Raises `ParseFailed` where the central directory can't be read (`damaged`) or is huge (`too_complex`)."""
+    with _opened(path) as archive:
+        return frozenset(archive.namelist())
 
 
 def check_archive(path: Path, limits: ParseLimits, declarations: Declarations = Declarations.NONE) -> None:
@@ -43,26 +77,21 @@ def check_archive(path: Path, limits: ParseLimits, declarations: Declarations = 
 
     Raises `ParseFailed`: `too_complex`, `damaged`, or `encrypted` (ZIP's own encryption).
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            if len(members) > limits.archive_members:
-                raise parse_failure("too_complex", f"It holds {len(members)} parts.")
-            declared = sum(member.file_size for member in members)
-            if declared > limits.expanded_bytes:
-                raise parse_failure("too_complex", f"It would expand to {declared // (1024 * 1024)} MB.")
-            for member in members:
-                if member.flag_bits & 1:
-                    raise parse_failure("encrypted")
-                _check_member(archive, member, declarations)
-    except UNREADABLE as error:
-        raise parse_failure("damaged") from error
+    with _opened(path) as archive:
+        members = archive.infolist()
+        if len(members) > limits.archive_members:
+            raise parse_failure("too_complex", f"It holds {len(members)} parts.")
+        declared = sum(member.file_size for member in members)
+        if declared > limits.expanded_bytes:
+            raise parse_failure("too_complex", f"It would expand to {declared // (1024 * 1024)} MB.")
+        for member in members:
+            _check_member(archive, member, declarations)
 
 
 def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, declarations: Declarations) -> None:
     """Python's reader stops at the declared size and then compares checksums, which catches a false size."""
     is_xml = member.filename.lower().endswith((".xml", ".rels", ".vml"))
-    with archive.open(member) as stream:
+    with _open_member(archive, member) as stream:
         head = stream.read(_XML_HEAD)
         if is_xml and _declares(head, declarations):
             raise parse_failure("too_complex", "One of its parts declares XML entities.")
@@ -79,11 +108,12 @@ def _declares(head: bytes, allowed: Declarations) -> bool:
 
 
 def read_member(path: Path, name: str, limit: int) -> bytes | None:
-    """One member's content, None where it is missing; at most `limit` bytes are read."""
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
+    """One member's content, None where it is missing; at most `limit` bytes are read.
+
+    Raises `ParseFailed`: `too_complex`, `damaged`, or `encrypted` (ZIP's own encryption).
+    """
+    with _opened(path) as archive:
+        if name not in archive.NameToInfo:
+            return None
+        with _open_member(archive, archive.getinfo(name)) as stream:
             return stream.read(limit)
-    except KeyError:
-        return None
-    except UNREADABLE as error:
-        raise parse_failure("damaged") from error

@@ -10,11 +10,14 @@ from app.parsing.document import GAP, Element, ElementKind, ParsedDocument, Tabl
 def finish(document: ParsedDocument) -> ParsedDocument:
     """The document with clean text and with `start` and `end` set on every element; empty elements are dropped.
 
-    A page break's offsets both say where it stands.
+    A page break's offsets both say where it stands. The elements are taken out of the document that is given, so that
+    those of a large one are not in memory twice.
     """
     finished: list[Element] = []
     position = 0
-    for element in document.elements:
+    document.elements.reverse()
+    while document.elements:
+        element = document.elements.pop()
         cleaned = _clean_element(element)
         if cleaned is None:
             continue

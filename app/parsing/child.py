@@ -127,7 +127,7 @@ def _parse(job: Job, convert: Converter, budget: ProcessorTime) -> dict[str, str
     )
     try:
         document = parse_document(source)
-        Path(RESULT_NAME).write_text(document.to_json(), encoding="utf-8")
+        document.write(Path(RESULT_NAME))
     except ParseFailed as failed:
         return {"code": failed.error_code, "detail": failed.detail}
     except MemoryError:

@@ -78,7 +78,11 @@ class DetectedType:
 
 
 def detect(path: Path, file_name: str) -> DetectedType:
-    """Raises `ParseFailed`: `empty_file`, `damaged` (a cut-off archive), `unsupported_type` (nothing known)."""
+    """Runs outside the sandbox as well, so what it reads of a file is bounded.
+
+    Raises `ParseFailed`: `empty_file`, `damaged` (a cut-off archive), `encrypted` (an archive), `too_complex`,
+    `unsupported_type` (nothing known).
+    """
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
         while head and not head.strip(b"\0 \t\r\n"):
@@ -127,6 +131,8 @@ def _ole_type(path: Path) -> DetectedType:
             for stream, media_type in _OLE_STREAMS:
                 if container.exists(stream):
                     return DetectedType(media_type)
+    except RecursionError as error:
+        raise parse_failure("too_complex", "Its folders are nested too deeply.") from error
     except (OSError, IndexError, ValueError) as error:
         raise parse_failure("damaged") from error
     return DetectedType(media_types.OLE)

@@ -1,8 +1,9 @@
 """What every parser makes of a file: an ordered list of elements, each knowing where it came from. JSON both ways."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -176,10 +177,27 @@ class ParsedDocument(BaseModel):
         )
 
     @property
+    def has_text(self) -> bool:
+        return any(element.text.strip() for element in self.elements)
+
+    @property
     def text(self) -> str:
         """All elements' text joined by blank lines: what offsets count in."""
         return GAP.join(element.text for element in self.elements if element.text)
 
-    def to_json(self) -> str:
-        """Without what is as by default, which of short elements would be longer than their text."""
-        return self.model_dump_json(exclude_defaults=True)
+    def write(self, path: Path) -> None:
+        """As lines of JSON: the document without its elements, then each of these. It is never all in memory as JSON.
+
+        Without what is as by default, which of short elements would be longer than their text.
+        """
+        with path.open("w", encoding="utf-8") as file:
+            for part in (self.model_copy(update={"elements": []}), *self.elements):
+                file.write(part.model_dump_json(exclude_defaults=True) + "\n")
+
+    @classmethod
+    def read(cls, lines: Iterable[bytes]) -> "ParsedDocument":
+        """What `write` has written. Raises pydantic's `ValidationError`."""
+        parts = iter(lines)
+        document = cls.model_validate_json(next(parts, b""))
+        document.elements.extend(map(Element.model_validate_json, parts))
+        return document

@@ -36,6 +36,8 @@ _SUPERSETS: dict[str, str] = {
     "euc_kr": "cp949",
     "tis-620": "iso8859-11",
 }
+_OF_PYTHON_ALONE = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape"))
+"""No file is written in them; some take quadratic time, or fail in ways of their own."""
 _SEVEN_BIT = ("utf-7", "hz", "iso2022_jp", "iso2022_jp_2", "iso2022_kr")
 _MULTI_BYTE = ("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949")
 # The most written characters of each language: a tenth of the text and more, in any subject. They settle what the
@@ -173,6 +175,8 @@ def _known(declared: str | None) -> str | None:
     try:
         name = codecs.lookup(declared).name
     except LookupError:
+        return None
+    if name in _OF_PYTHON_ALONE:
         return None
     return _SUPERSETS.get(name, name)
 

@@ -6,6 +6,8 @@ Only plain files of bearable size are read, only what is of the right shape is k
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,11 +23,11 @@ _ROWS = TypeAdapter(list[list[str]])
 
 def load_document(path: Path, limits: ParseLimits) -> ParsedDocument:
     """Raises `ParseFailed`: `parser_crashed`, `too_complex`."""
-    content = _plain_file(path, limits.result_bytes)
-    try:
-        return ParsedDocument.model_validate_json(content)
-    except ValidationError as error:
-        raise parse_failure("parser_crashed") from error
+    with _plain_file(path, limits.result_bytes) as file:
+        try:
+            return ParsedDocument.read(file)
+        except ValidationError as error:
+            raise parse_failure("parser_crashed") from error
 
 
 def stored_pages(document: ParsedDocument) -> list[tuple[StoredCells, int]]:
@@ -40,7 +42,8 @@ def take_page(folder: Path, target: Path, table: StoredCells, page: int, most_by
     Raises `ParseFailed`: `parser_crashed`, `too_complex`.
     """
     name = page_name(table.number, page)
-    content = _plain_file(folder / name, most_bytes)
+    with _plain_file(folder / name, most_bytes) as file:
+        content = file.read()
     ends = [*table.starts[1:], table.rows]
     try:
         rows = _ROWS.validate_json(content)
@@ -52,12 +55,13 @@ def take_page(folder: Path, target: Path, table: StoredCells, page: int, most_by
     return len(content)
 
 
-def _plain_file(path: Path, most_bytes: int) -> bytes:
+@contextmanager
+def _plain_file(path: Path, most_bytes: int) -> Iterator[BinaryIO]:
     try:
         with open_plain(path) as file:
             if os.fstat(file.fileno()).st_size > most_bytes:
                 raise parse_failure("too_complex")
-            return file.read()
+            yield file
     except OSError as error:
         raise parse_failure("parser_crashed") from error
 

@@ -38,7 +38,7 @@ def _parse(source: Source) -> ParsedDocument:
     if declarations is not None:
         check_archive(source.path, source.limits, declarations)
     document = finish(parser.parse(source))
-    if not any(element.text for element in document.elements):
+    if not document.has_text:
         raise parse_failure("no_text")
     added = [WARNING] if source.media_type in _WITH_MACROS and holds_macros(source.path) else []
     return document.model_copy(

@@ -22,9 +22,10 @@ def fill_spans(
 ) -> list[list[str]]:
     """Cells laid out by HTML's table model, each span filled with its text; all rows get the same width.
 
-    A row span that reaches below the last row is cut; columns beyond `max_columns` are dropped.
+    A row span that reaches below the last row is cut, as are column spans beyond `max_columns`.
 
-    Raises `ParseFailed` (`too_complex`) beyond `max_cells`: few cells that span many fill memory as many do.
+    Raises `ParseFailed` (`too_complex`) beyond `max_cells`: few cells that span many fill memory as many do, and so do
+    short rows beside a long one.
     """
     hanging: dict[int, tuple[int, str]] = {}  # column -> (rows still covered, text)
     grid: list[list[str]] = []
@@ -33,7 +34,7 @@ def fill_spans(
         line: list[str] = []
         for cell in row:
             _continue_spans(line, hanging)
-            for _ in range(min(cell.columns, max_columns - len(line))):
+            for _ in range(max(1, min(cell.columns, max_columns - len(line)))):
                 if cell.rows > 1:
                     hanging[len(line)] = (cell.rows, cell.text)
                 line.append(cell.text)
@@ -43,6 +44,8 @@ def fill_spans(
         cells += len(line)
         if cells > max_cells:
             raise parse_failure("too_complex", "The spans of a table's cells fill more than one document may.")
+    if len(grid) * max(map(len, grid), default=0) > 2 * max_cells:
+        raise parse_failure("too_complex", "The rows of a table differ in width too much.")
     return rectangle(grid)
 
 

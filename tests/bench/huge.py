@@ -1,11 +1,11 @@
-"""What huge documents cost: a sheet of a million rows and a PDF of a thousand pages, parsed and ingested.
+"""What huge documents cost: a sheet of a million rows, a PDF of a thousand pages, a text of 199 MiB.
 
-    python -m tests.bench.huge [--rows 1000000] [--pages 1000] [--whole]
+    python -m tests.bench.huge [--rows 1000000] [--pages 1000] [--mebibytes 199] [--whole]
 
-Prints, for each file, the peak of the parser process, how far the peak of the process that asked for it grew, how
-often progress was told; then the same for a server that ingests it, and how long it takes to heed a cancellation while
-it parses and while it embeds. Embedding is cancelled after a few batches, because it takes what the embedder takes;
-with `--whole` it is waited for. Linux only: peaks are read from /proc.
+They are parsed, then ingested. Prints, for each file, the peak of the parser process, how far the peak of the process
+that asked for it grew, how often progress was told; then the same for a server that ingests it, and how long it takes
+to heed a cancellation while it parses and while it embeds. Embedding is cancelled after a few batches, because it
+takes what the embedder takes; with `--whole` it is waited for. Linux only: peaks are read from /proc.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from typing import Any
 import httpx
 
 from app.parsing.sandbox import ParseUsage, parse_file, start_sandbox, stop_sandbox
-from tests.bench.huge_files import write_csv, write_pdf, write_xlsx
+from tests.bench.huge_files import write_csv, write_pdf, write_text, write_xlsx
 
 ENDED = ("succeeded", "failed", "cancelled")
 Operation = dict[str, Any]
@@ -141,12 +141,13 @@ async def ingest(one: Server, path: Path, *, whole: bool) -> None:
     )
 
 
-async def main(rows: int, pages: int, *, whole: bool) -> None:
+async def main(rows: int, pages: int, mebibytes: int, *, whole: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="bg-huge-") as name:
         folder = Path(name)
-        files = [folder / "rows.csv", folder / "rows.xlsx", folder / "pages.pdf"]
-        for path, write, count in zip(files, (write_csv, write_xlsx, write_pdf), (rows, rows, pages), strict=True):
-            await asyncio.to_thread(write, path, count)
+        files = [folder / "rows.csv", folder / "rows.xlsx", folder / "pages.pdf", folder / "prose.txt"]
+        writers = (write_csv, write_xlsx, write_pdf, write_text)
+        for path, write, size in zip(files, writers, (rows, rows, pages, mebibytes), strict=True):
+            await asyncio.to_thread(write, path, size)
         await start_sandbox()
         for path in files:
             await parse(path, folder)
@@ -160,6 +161,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.bench.huge", description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--pages", type=int, default=1_000)
+    parser.add_argument("--mebibytes", type=int, default=199, help="of text")
     parser.add_argument("--whole", action="store_true", help="wait for the embedding of all chunks")
     arguments = parser.parse_args()
-    asyncio.run(main(arguments.rows, arguments.pages, whole=arguments.whole))
+    asyncio.run(main(arguments.rows, arguments.pages, arguments.mebibytes, whole=arguments.whole))

@@ -3,6 +3,7 @@
 import csv
 import zipfile
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -21,9 +22,9 @@ _SENTENCES = (
 )
 
 
-def orders(count: int) -> Iterator[list[str]]:
+def orders(most: int) -> Iterator[list[str]]:
     """Rows of six columns: a code, a date, a city of five, two numbers and a remark."""
-    for number in range(1, count + 1):
+    for number in range(1, most + 1):
         day = f"2026-{number % 12 + 1:02d}-{number % 28 + 1:02d}"
         price = f"{number * 37 % 100_000 / 100:.2f}"
         yield [f"ORD-{number:07d}", day, _CITIES[number % 5], str(number % 977), price, f"note {number % 1000} 备注"]
@@ -80,6 +81,21 @@ def _relation(kind: str, target: str) -> str:
     return f'<Relationships xmlns="{_PACKAGE}/relationships">{item}</Relationships>'
 
 
+def write_text(path: Path, mebibytes: int) -> None:
+    """Chapters of 200 paragraphs of six sentences, up to that size."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for number in count(1):
+            chapter = f"Chapter {number // 200 % 9999 + 1}\n\n" if number % 200 == 1 else ""
+            written = f"{chapter}{_paragraph(number, number % 977)}\n\n"
+            if file.tell() + len(written) > mebibytes * 2**20:
+                return
+            file.write(written)
+
+
+def _paragraph(number: int, other: int) -> str:
+    return " ".join(_SENTENCES[(number + line) % 4].format(a=number + line, b=other) for line in range(6))
+
+
 def write_pdf(path: Path, pages: int) -> None:
     """Pages with a running header, a numbered footer, a heading now and then, and five paragraphs of prose."""
     document = pymupdf.open()
@@ -90,9 +106,7 @@ def write_pdf(path: Path, pages: int) -> None:
         if number % 20 == 1:
             page.insert_text((60, 90), f"Chapter {number // 20 + 1}", fontsize=18)
         for paragraph in range(5):
-            text = " ".join(
-                _SENTENCES[(number + line) % 4].format(a=number + line, b=paragraph + 2) for line in range(6)
-            )
-            page.insert_textbox((60, 110 + 135 * paragraph, 535, 235 + 135 * paragraph), text, fontsize=10)
+            box = (60, 110 + 135 * paragraph, 535, 235 + 135 * paragraph)
+            page.insert_textbox(box, _paragraph(number, paragraph + 2), fontsize=10)
     document.save(path, deflate=True)
     document.close()

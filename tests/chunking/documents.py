@@ -35,7 +35,7 @@ def drafts(
     parsed: ParsedDocument, settings: ChunkingSettings, title: str = "", *, tokens: TokenCounter = COUNTER
 ) -> list[DraftChunk]:
     """By a strategy that needs no embedding."""
-    return chunk(parsed, settings, tokens, title, embed=nothing_to_embed)
+    return list(chunk(parsed, settings, tokens, title, embed=nothing_to_embed))
 
 
 def nothing_to_embed(texts: Sequence[str]) -> Vectors:

@@ -79,8 +79,8 @@ def lengths(texts: Sequence[str]) -> Vectors:
 @given(parts=st.lists(elements, max_size=8), title=st.sampled_from(["", "Title"]))
 def test_no_loss(strategy: str, parts: list[Element], title: str) -> None:
     parsed, chosen = document(*parts), SMALL.model_copy(update={"strategy": strategy})
-    every = chunk(parsed, chosen, TOKENS, title, embed=lengths)
-    assert every == chunk(parsed, chosen, TOKENS, title, embed=lengths)
+    every = list(chunk(parsed, chosen, TOKENS, title, embed=lengths))
+    assert every == list(chunk(parsed, chosen, TOKENS, title, embed=lengths))
     made = [one for one in every if one.level == 0]
     assert made == every[: len(made)], "what is searched comes first"
     for parent in every[len(made) :]:

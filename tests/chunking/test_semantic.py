@@ -32,7 +32,7 @@ class Topics:
 
 def chunks(parsed: ParsedDocument, options: SemanticOptions, embed: Topics | None = None) -> list[DraftChunk]:
     settings = ChunkingSettings(strategy="semantic", semantic=options, overlap_tokens=0)
-    return chunk(parsed, settings, COUNTER, embed=embed or Topics())
+    return list(chunk(parsed, settings, COUNTER, embed=embed or Topics()))
 
 
 @pytest.mark.parametrize("breakpoint_", Breakpoint)

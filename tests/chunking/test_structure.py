@@ -1,12 +1,24 @@
-from itertools import pairwise
+from itertools import chain, combinations, pairwise
 
 import pytest
 
 from app.chunking.chunk import ChunkKind, DraftChunk
+from app.chunking.drafting import Drafter
+from app.chunking.options import ChunkingOptions
+from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.core.errors import InvalidInput
 from app.parsing.document import BoundingBox, Element, ElementKind, ParsedDocument
-from tests.chunking.documents import WordsAndIdeographs, code, document, drafts, heading, paragraph, sentences
+from tests.chunking.documents import (
+    WordsAndIdeographs,
+    code,
+    document,
+    drafts,
+    heading,
+    nothing_to_embed,
+    paragraph,
+    sentences,
+)
 
 TOKENS = WordsAndIdeographs()
 SMALL = ChunkingSettings(target_tokens=60, max_tokens=90, max_embedded_tokens=120, min_tokens=8, overlap_tokens=20)
@@ -33,6 +45,32 @@ def test_sections_do_not_share_a_chunk() -> None:
     first, second = chunks(parsed)
     assert (first.heading_path, first.section) == (("A",), 0)
     assert (second.heading_path, second.section) == (("B",), 1)
+
+
+def test_chunks_are_made_as_they_are_asked_for() -> None:
+    counted = 0
+
+    class Counting(WordsAndIdeographs):
+        def count(self, text: str) -> int:
+            nonlocal counted
+            counted += len(text)
+            return super().count(text)
+
+    sections = [(heading(f"{number}"), paragraph(sentences(40))) for number in range(100)]
+    made = chunk(document(*chain.from_iterable(sections)), SMALL, Counting(), embed=nothing_to_embed)
+    next(made)
+    at_first = counted
+    assert len(list(made)) > 100
+    assert at_first < counted / 2
+
+
+def test_any_range_of_the_text_is_put_together_as_the_document_does() -> None:
+    empty = Element(kind=ElementKind.PAGE_BREAK)
+    parsed = document(empty, paragraph("one"), empty, heading("two"), empty, empty, paragraph("three"), empty)
+    text = Drafter(parsed, ChunkingOptions(), TOKENS, "").text
+    whole = parsed.text
+    ranges = combinations(range(len(whole) + 1), 2)
+    assert all(text[start:end] == whole[start:end] for start, end in ranges)
 
 
 def test_a_heading_closes_those_of_its_level_and_below() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,6 +80,31 @@ async def test_no_more_files_are_parsed_at_once_than_there_are_parsers(
     await asyncio.gather(*(worker.run(operation_of(upload)) for upload in uploads))
     assert most == 1
     assert {document.status for document in await bench.documents()} == {DocumentStatus.READY}
+
+
+async def test_chunks_of_a_large_document_are_written_as_they_are_made(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "CHUNK_BATCH", 2)
+    write, written = repository.write_chunks, 0
+
+    async def fails_at_the_third(session: WriteSession, subject: Subject, rows: Sequence[repository.ChunkRow]) -> None:
+        nonlocal written
+        written += 1
+        if written == 3:
+            await fails()
+        await write(session, subject, rows)
+
+    upload = await bench.upload(prose("mole", 7))
+    with monkeypatch.context() as patch:
+        patch.setattr(repository, "write_chunks", fails_at_the_third)
+        await bench.run(operation_of(upload))
+    assert (await bench.operation(operation_of(upload))).stage == "chunk"
+    assert len((await bench.held(upload.document.id, 1)).chunks) == 4
+    await bench.work()
+    assert (await bench.operation(operation_of(upload))).counts["chunks"] == 7
+    assert (await bench.held(upload.document.id)).agreed
+    assert (await bench.verify()).clean
 
 
 async def test_a_retry_embeds_only_what_is_not_embedded_yet(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,18 +52,69 @@ def word_with_entities(before: str = "") -> bytes:
     return docx("", extra={"word/document.xml": f'<?xml version="1.0"?>{before}{LAUGHS}{document}'})
 
 
+def packed_otherwise(content: bytes, name: str, packing: int) -> bytes:
+    """The archive with one more member, of a mebibyte of zeros, packed in a way of its own."""
+    buffer = io.BytesIO(content)
+    with zipfile.ZipFile(buffer, "a") as file:
+        file.writestr(name, bytes(MEBIBYTE), packing)
+    return buffer.getvalue()
+
+
+def crowded_directory(entries: int) -> bytes:
+    """An archive that names its one empty member so many times: 47 bytes of it become an object of a reader's each."""
+    whole = archive({"a": ""})
+    begin, end = whole.find(b"PK\1\2"), whole.rfind(b"PK\5\6")
+    names = whole[begin:end] * entries
+    count = min(entries, 0xFFFF)
+    return whole[:begin] + names + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count, count, len(names), begin, 0)
+
+
+_NO_SECTOR, _LAST_SECTOR, _FAT_SECTOR = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
+
+
+def deep_container(levels: int) -> bytes:
+    """An OLE container (MS-CFB) whose folders each hold the next one."""
+    directory_sectors = levels // 4 + 1
+    fat_sectors = directory_sectors // 127 + 1
+    after_each = [number + 1 for number in range(fat_sectors, fat_sectors + directory_sectors - 1)]
+    fat = [_FAT_SECTOR] * fat_sectors + after_each + [_LAST_SECTOR]
+    fat += [_NO_SECTOR] * (fat_sectors * 128 - len(fat))
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + struct.pack("<16x5H6x", 0x3E, 3, 0xFFFE, 9, 6)
+    header += struct.pack("<9I", 0, fat_sectors, fat_sectors, 0, 4096, _LAST_SECTOR, 0, _LAST_SECTOR, 0)
+    header += struct.pack("<109I", *range(fat_sectors), *[_NO_SECTOR] * (109 - fat_sectors))
+    folders = b"".join(_folder(number, is_last=number == levels - 1) for number in range(levels))
+    return header + struct.pack(f"<{len(fat)}I", *fat) + folders.ljust(directory_sectors * 512, b"\0")
+
+
+def _folder(number: int, *, is_last: bool) -> bytes:
+    name = f"{number}\0".encode("utf-16-le")
+    kind, child = (1 if number else 5), (_NO_SECTOR if is_last else number + 1)
+    places = struct.pack("<HBB3I", len(name), kind, 1, _NO_SECTOR, _NO_SECTOR, child)
+    return name.ljust(64, b"\0") + places + struct.pack("<36xIQ", _LAST_SECTOR, 0)
+
+
 # --- workbooks -------------------------------------------------------------------------------------------------------
 
 
-def xlsx(*cells: str, before: str = "", prologue: str = "", part: str = "worksheets/sheet1.xml") -> bytes:
-    """A workbook of one sheet with these cells; `before` is XML that stands before its data."""
-    sheet = f'<worksheet xmlns="{_MAIN}">{before}<sheetData>{"".join(cells)}</sheetData></worksheet>'
-    sheets = '<sheets><sheet name="s" sheetId="1" r:id="r1"/></sheets>'
+def xlsx(
+    *cells: str,
+    before: str = "",
+    after: str = "",
+    prologue: str = "",
+    part: str = "worksheets/sheet1.xml",
+    sheets: int = 1,
+) -> bytes:
+    """A workbook of one sheet with these cells; `before` and `after` are XML around its data.
+
+    More `sheets` are all the same one by other names.
+    """
+    sheet = f'<worksheet xmlns="{_MAIN}">{before}<sheetData>{"".join(cells)}</sheetData>{after}</worksheet>'
+    names = "".join(f'<sheet name="s{number}" sheetId="{number}" r:id="r1"/>' for number in range(1, sheets + 1))
     return archive(
         {
             "[Content_Types].xml": CONTENT_TYPES,
             "_rels/.rels": _relation("officeDocument", "xl/workbook.xml"),
-            "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_TYPES}">{sheets}</workbook>',
+            "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_TYPES}"><sheets>{names}</sheets></workbook>',
             "xl/_rels/workbook.xml.rels": _relation("worksheet", part),
             f"xl/{part}": prologue + sheet,
         }

@@ -57,6 +57,20 @@ def html(content: str) -> bytes:
     return f"<html><body>{content}</body></html>".encode()
 
 
+def packed_by(packing: int) -> bytes:
+    return bombs.packed_otherwise(docx(paragraph("text")), "word/media/zeros.bin", packing)
+
+
+def merged_over_and_over() -> bytes:
+    merges = '<mergeCell ref="A1:XFD1048576"/>' * 100_000
+    rows = [xlsx_cell(row, "A") for row in range(1, 1001)]
+    return xlsx(*rows, after=f"<mergeCells>{merges}</mergeCells>")
+
+
+def rtf_row(cells: int) -> bytes:
+    return b"\\trowd\\intbl" + b" x\\cell" * cells + b"\\row"
+
+
 CORNER = [xlsx_cell(1, "A"), xlsx_cell(1_048_576, "XFD")]
 SINGLE_QUOTED = [xlsx_cell(1, "A", quote="'"), xlsx_cell(1_048_576, "XFD", quote="'")]
 ENTITIES = f'<?xml version="1.0"?>{LAUGHS}'
@@ -68,6 +82,9 @@ BOMBS = [
     Bomb("archives in a picture.docx", lambda: bombs.nested_archives(50), READ),
     Bomb("archives as parts.docx", lambda: bombs.word_of_archives(2000), READ),
     Bomb("a gigabyte of zeros.docx", lambda: bombs.word_with_zeros("word/media/zeros.bin", 1024), "too_complex"),
+    Bomb("a part packed by bzip2.docx", lambda: packed_by(zipfile.ZIP_BZIP2), "damaged"),
+    Bomb("a part packed by lzma.docx", lambda: packed_by(zipfile.ZIP_LZMA), "damaged"),
+    Bomb("a directory of 100,000 parts.docx", lambda: bombs.crowded_directory(100_000), "too_complex"),
     Bomb("blanks.docx", lambda: docx(paragraph("text") + " " * (64 * MEBIBYTE)), "too_complex", 250),
     Bomb("empty paragraphs.docx", lambda: docx("<w:p/>" * 2_000_000), "timed_out", 1500, HASTY),
     Bomb("deep.docx", lambda: docx("<w:p>" * 10_000 + "</w:p>" * 10_000), "too_complex"),
@@ -86,6 +103,8 @@ BOMBS = [
     Bomb("a dimension too large.xlsx", lambda: xlsx(CORNER[0], before='<dimension ref="A1:XFD1048576"/>'), READ),
     Bomb("a dimension too small.xlsx", lambda: xlsx(*CORNER, before='<dimension ref="A1:B2"/>'), "too_complex"),
     Bomb("first and last cell.xlsb", lambda: workbook_files.xlsb(CORNERS), "too_complex"),
+    Bomb("all cells merged 100,000 times.xlsx", merged_over_and_over, READ, limits=HASTY),
+    Bomb("20,001 sheets.xlsx", lambda: xlsx(CORNER[0], sheets=20_001), "too_complex"),
     Bomb("spans.odt", lambda: odt(spanning_rows(5_000)), "too_complex", 300),
     Bomb("spans.html", lambda: html("<table>" + "<tr><td colspan=1000 rowspan=60000>x" * 5_000), "too_complex", 300),
     # Its text grows until the time is up: by some 100 MiB a second, on a fast machine.
@@ -97,11 +116,16 @@ BOMBS = [
     Bomb("20,000 x 20,000.pdf", lambda: bombs.pdf_with_picture(20_000), "no_text_layer", 900),
     Bomb("a million columns.csv", lambda: (b"a," * 1_000_000 + b"b\n") * 2, "too_complex", 200),
     Bomb("uneven rows.csv", lambda: b"a," * 16_000 + b"b\n" + b"1\n" * 200_000, "too_complex", 200),
+    Bomb("uneven rows.html", lambda: html("<table><tr>" + "<td>x" * 20_000 + "<tr><td>x" * 20_000), "too_complex", 200),
+    Bomb("uneven rows.rtf", lambda: b"{\\rtf1" + rtf_row(20_000) + rtf_row(1) * 20_000 + b"}", "too_complex", 200),
     Bomb("deep blocks.html", lambda: html("<div>" * 100_000 + "text"), "too_complex", 300),
     Bomb("deep links.html", lambda: html("<a><div>" * 50_000 + "text"), "too_complex", 300),
+    Bomb("an encoding of Python alone.html", lambda: html('<meta charset="undefined">text') + b"\xff", READ),
     Bomb("open tags.html", lambda: html("text" + "<" * 5_000_000), READ, 300),
     Bomb("open comments.html", lambda: html("text" + "<!--" * 2_000_000), READ, 300),
     Bomb("blanks in a style.html", lambda: html('text<p style="display' + " " * 5_000_000 + '">x'), READ, 300),
+    Bomb("folders in folders.doc", lambda: bombs.deep_container(5000), "too_complex"),
+    Bomb("paragraphs.txt", lambda: b"text " * 100 + (b"\n\n" + b"text " * 100) * 80_000, READ, 240),
     Bomb("one line.txt", lambda: b"text " * (10 * MEBIBYTE), READ, 600),
     Bomb("deep.json", lambda: b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "too_complex", 200),
     Bomb("deep quotes.md", lambda: b">" * 100_000 + b" text", READ, 300),

@@ -1,3 +1,4 @@
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from app.core.errors import ParseFailed
 from app.parsing import media_types
 from app.parsing.detect import detect
+from tests.parsing import bombs
 from tests.parsing.office_files import archive, docx
 
 ODT = archive({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": "<x/>"})
@@ -56,4 +58,23 @@ def test_what_has_no_type_has_a_reason(content: bytes, reason: str, tmp_path: Pa
     path.write_bytes(content)
     with pytest.raises(ParseFailed) as failed:
         detect(path, "file.docx")
+    assert failed.value.error_code == reason
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (bombs.packed_otherwise(archive({}), "mimetype", zipfile.ZIP_BZIP2), "damaged"),
+        (bombs.packed_otherwise(archive({}), "mimetype", zipfile.ZIP_LZMA), "damaged"),
+        (bombs.crowded_directory(100_000), "too_complex"),
+        (bombs.deep_container(5000), "too_complex"),
+    ],
+    ids=["bzip2", "lzma", "directory", "container"],
+)
+def test_what_would_exhaust_whoever_receives_it_is_refused(content: bytes, reason: str, tmp_path: Path) -> None:
+    """The type is told in the application itself, before any sandbox."""
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(ParseFailed) as failed:
+        detect(path, "a.docx")
     assert failed.value.error_code == reason

@@ -115,8 +115,7 @@ def _table(rows: list[tuple[list[str], RowDefinition]]) -> Table:
             line.append(SpannedCell(text, width))
             column += width
         grid.extend(fill_spans([line]))
-    width = max(map(len, grid))
-    filled = without_empty_edges([row + [""] * (width - len(row)) for row in grid])
+    filled = without_empty_edges(fill_spans([SpannedCell(cell) for cell in row] for row in grid))
     headers = 0
     for _, definition in rows:
         if not definition.is_header:

@@ -1,7 +1,9 @@
 """Plain text: paragraphs, and headings where a line can hardly be anything else."""
 
 import re
+from array import array
 from collections.abc import Iterator
+from itertools import chain
 
 from app.parsing.decoded import read_text
 from app.parsing.document import Element, ElementKind, ParsedDocument
@@ -35,10 +37,10 @@ class TextParser:
 
 def text_elements(text: str) -> Iterator[Element]:
     """Paragraphs and chapter headings of a text with any line ends."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    line_is_paragraph = _each_line_is_a_paragraph(lines)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    line_is_paragraph = _each_line_is_a_paragraph(text)
     paragraph: list[str] = []
-    for line in [*lines, ""]:
+    for line in chain(_lines(text), [""]):
         level = heading_level(line.strip())
         if paragraph and (level or line_is_paragraph or not line.strip()):
             yield Element(kind=ElementKind.PARAGRAPH, text="\n".join(paragraph))
@@ -49,14 +51,23 @@ def text_elements(text: str) -> Iterator[Element]:
             paragraph.append(line)
 
 
-def _each_line_is_a_paragraph(lines: list[str]) -> bool:
+def _lines(text: str) -> Iterator[str]:
+    """One at a time: all lines of a large text would be the text once more."""
+    begin = 0
+    while (end := text.find("\n", begin)) >= 0:
+        yield text[begin:end]
+        begin = end + 1
+    yield text[begin:]
+
+
+def _each_line_is_a_paragraph(text: str) -> bool:
     """Whether lines are wrapped by the reader's program: they are long, or no blank line ever parts them."""
-    written = [line for line in lines if line.strip()]
-    if len(written) < 3:
+    lengths = array("L", (len(line) for line in _lines(text) if line.strip()))
+    if len(lengths) < 3:
         return False
-    blank = len(lines) - len(written) - 1  # the one after the last line end
-    median = sorted(len(line) for line in written)[len(written) // 2]
-    return median > 120 or blank < 0.02 * len(written)
+    blank = text.count("\n") - len(lengths)  # less the one after the last line end
+    median = sorted(lengths)[len(lengths) // 2]
+    return median > 120 or blank < 0.02 * len(lengths)
 
 
 def heading_level(line: str) -> int:

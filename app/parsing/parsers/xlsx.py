@@ -84,6 +84,8 @@ class _Reader:
 
     def read(self) -> None:
         sheets = self._workbook.sheets_metadata
+        if len(sheets) > self._source.limits.pages:
+            raise parse_failure("too_complex", f"It has {len(sheets)} sheets.")
         for page, metadata in enumerate(sheets, start=1):
             if metadata.typ is not SheetTypeEnum.WorkSheet:
                 self.warnings.append(f"Sheet “{metadata.name}” holds no cells (it is a chart or a macro sheet).")
@@ -143,8 +145,8 @@ class _Merges:
     def __init__(self, ranges: Sequence[CellRange], first_column: int) -> None:
         self._waiting = sorted(ranges, reverse=True)
         self._first_column = first_column
-        self._open: list[tuple[int, int, int, str]] = []
-        """Last row, first and last column, value."""
+        self._open: dict[int, tuple[int, int, str]] = {}
+        """By their first column: last row, last column, value."""
 
     def fill(self, number: int, row: list[str]) -> None:
         """The row of that number, from 0. Rows come in order."""
@@ -152,12 +154,15 @@ class _Merges:
             (top, left), (bottom, right) = self._waiting.pop()
             left, right = left - self._first_column, right - self._first_column
             if top == number and 0 <= left < len(row) and row[left]:
-                self._open.append((bottom, left, right, row[left]))
+                self._open[left] = (bottom, right, row[left])
         if self._open:
-            self._open = [merge for merge in self._open if merge[0] >= number]
-        for _, left, right, value in self._open:
-            for column in range(left, min(right + 1, len(row))):
+            self._open = {left: merge for left, merge in self._open.items() if merge[0] >= number}
+        filled = 0  # ranges of an honest file don't overlap, and those of any other fill no column twice
+        for left, (_, right, value) in sorted(self._open.items()):
+            end = min(right + 1, len(row))
+            for column in range(max(left, filled), end):
                 row[column] = row[column] or value
+            filled = max(filled, end)
 
 
 def _show_percent(values: Sequence[_Value], row: list[str], column: int) -> None:
