@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from app.cli import account, consistency, documents, questions, server
 from app.core.errors import BigGraphError
+from app.core.settings import setting_problems
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,9 +48,8 @@ def run(arguments: list[str] | None = None) -> int:
         errors.print(f"[red]{error.error_code}[/red]: {escape(error.detail)}", highlight=False, soft_wrap=True)
         return 1
     except ValidationError as error:
-        for problem in error.errors():
-            name = ".".join(str(part) for part in problem["loc"])
-            errors.print(f"[red]bad setting[/red] {name}: {escape(problem['msg'])}", highlight=False, soft_wrap=True)
+        for problem in setting_problems(error):
+            errors.print(f"[red]bad_setting[/red]: {escape(problem)}", highlight=False, soft_wrap=True)
         return 1
     except KeyboardInterrupt:
         return 130
