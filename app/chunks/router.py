@@ -60,6 +60,7 @@ async def preview_chunks(
 
 @router.get("/v1/chunks/{chunk_id}")
 async def get_chunk(chunk_id: UUID, _scope: Viewer, session: Reading) -> ChunkOut:
+    """A chunk of the version that is searched."""
     return ChunkOut.model_validate(await service.get(session, chunk_id))
 
 

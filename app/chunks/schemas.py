@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, Json, model_validator
 
 from app.chunking.chunk import ChunkKind, DraftChunk, Provenance
 from app.chunking.settings import ChunkingSettings
+from app.core.described import ApiModel
 from app.core.text import Storable
 from app.documents.schemas import ChunkOut, FileFields
 from app.ingestion.schemas import OperationOut
@@ -25,7 +26,7 @@ def _not_blank(value: str) -> str:
 ChunkText = Annotated[str, Storable(max_length=MOST_TEXT_CHARACTERS), AfterValidator(_not_blank)]
 
 
-class ChunkPatch(BaseModel):
+class ChunkPatch(ApiModel):
     """Only what is given is changed."""
 
     model_config = ConfigDict(extra="forbid")
@@ -40,13 +41,13 @@ class ChunkPatch(BaseModel):
         return self
 
 
-class ChunkChangeOut(BaseModel):
+class ChunkChangeOut(ApiModel):
     chunk: ChunkOut
     operation: OperationOut | None
     """Brings a changed text into the indexes; None where no text was changed."""
 
 
-class ChunkEditOut(BaseModel):
+class ChunkEditOut(ApiModel):
     """One change that a person made."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -69,7 +70,7 @@ class PreviewForm(FileFields):
     )
 
 
-class PreviewedChunk(BaseModel):
+class PreviewedChunk(ApiModel):
     """A chunk as ingestion would make it."""
 
     ordinal: int
@@ -111,7 +112,7 @@ class PreviewedChunk(BaseModel):
         )
 
 
-class PreviewOut(BaseModel):
+class PreviewOut(ApiModel):
     """What ingestion would make of a file. Nothing of it was stored."""
 
     media_type: str
@@ -135,24 +136,27 @@ class PreviewOut(BaseModel):
     """There are more than are shown."""
 
 
-class TableOut(BaseModel):
+class TableOut(ApiModel):
     number: int
     """From 1, in reading order."""
     caption: str
     sheet: str
+    """Name of the sheet, in workbooks."""
     page: int | None
+    """From 1; of a workbook the number of its sheet."""
     columns: list[str]
     """One name a column; empty where the table has none. Of a very wide table not all of them: see `column_count`."""
     column_count: int
     """Of the whole table; those that are not shown are read by `column_cursor` of `/tables/{number}`."""
     header_rows: int
+    """How many rows the names of `columns` were made of."""
     row_count: int
     """Without header rows."""
     profiles: list[ColumnProfile]
     """What each of `columns` holds."""
 
 
-class TableRowsOut(BaseModel):
+class TableRowsOut(ApiModel):
     table: TableOut
     items: list[list[str]]
     """Cells of each row under `table.columns`, merged ones filled in; header rows left out."""
@@ -161,7 +165,7 @@ class TableRowsOut(BaseModel):
     """Give it as `column_cursor`, with the same `cursor`, to get the columns that follow; None at the last."""
 
 
-class OutlineNode(BaseModel):
+class OutlineNode(ApiModel):
     """A heading and what stands under it."""
 
     title: str
@@ -172,7 +176,7 @@ class OutlineNode(BaseModel):
     children: list["OutlineNode"]
 
 
-class OutlineOut(BaseModel):
+class OutlineOut(ApiModel):
     document_id: UUID
     title: str
     chunk_ids: list[UUID]

@@ -123,12 +123,14 @@ async def list_documents(
     tag: Annotated[str, Storable(max_length=100)] | None = None,
     external_id: Annotated[str, Storable(max_length=255)] | None = None,
 ) -> Page[DocumentOut]:
+    """Oldest first. All that is asked for must hold: `status`, part of the `name`, a `tag`, the `external_id`."""
     rows = await service.list_page(session, kb_id, paging, ListFilter(status, name, tag, external_id))
     return page_of(rows, paging.limit, _document_out, by_id)
 
 
 @router.get("/v1/documents/{document_id}")
 async def get_document(document_id: UUID, _scope: Viewer, session: Reading) -> DocumentOut:
+    """How it stands with a document: status, error, how it was read, warnings."""
     return _document_out(await service.get(session, document_id))
 
 
@@ -136,6 +138,7 @@ async def get_document(document_id: UUID, _scope: Viewer, session: Reading) -> D
 async def change_document(
     document_id: UUID, body: DocumentPatch, scope: Editor, session: Writing, parts: PartsDep
 ) -> DocumentOut:
+    """Name, tags and metadata, each only where it is given. Filters hold the new ones within seconds."""
     return _document_out(await service.change(session, scope, parts, document_id, body))
 
 
@@ -147,6 +150,7 @@ async def delete_document(document_id: UUID, scope: Editor, session: Writing, pa
 
 @router.get("/v1/documents/{document_id}/deletion")
 async def get_deletion_receipt(document_id: UUID, _scope: Viewer, session: Reading) -> DeletionReceiptOut:
+    """How far the deletion of a document has come, and what was removed. It outlives the document."""
     return DeletionReceiptOut.model_validate(await service.receipt(session, document_id))
 
 
