@@ -26,10 +26,11 @@ from app.documents.schemas import (
     DocumentPatch,
     FileFields,
     FileForm,
+    ReprocessIn,
     TextDocumentIn,
     UploadOut,
 )
-from app.documents.service import UploadRequest
+from app.documents.service import Upload, UploadRequest
 from app.documents.uploads import receive
 from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion.schemas import OperationOut
@@ -104,7 +105,10 @@ async def _upload_text(kb_id: UUID, body: bytes, scope: TenantScope, parts: Part
 
 
 async def _accept(scope: TenantScope, parts: Parts, request: UploadRequest) -> UploadOut:
-    upload = await service.accept(scope, parts, request)
+    return _upload_out(await service.accept(scope, parts, request))
+
+
+def _upload_out(upload: Upload) -> UploadOut:
     return UploadOut(
         document=_document_out(upload.document),
         operation=OperationOut.of(upload.operation) if upload.operation else None,
@@ -174,6 +178,18 @@ async def replace_document_content(
             kb_id, said.name, None, received, idempotency_key, password=said.password or None, document_id=document_id
         )
         return await _accept(scope, parts, upload)
+
+
+@router.post("/v1/documents/{document_id}:reprocess", status_code=202)
+async def reprocess_document(
+    document_id: UUID, scope: Editor, parts: PartsDep, body: ReprocessIn | None = None
+) -> UploadOut:
+    """Reads and chunks the newest original once more, as the knowledge base's settings are now: they hold for what is
+    uploaded after them. Until it is ready the version before is found. What people edited in chunks is made from the
+    file again.
+    """
+    password = body.password if body else None
+    return _upload_out(await service.reprocess(scope, parts, document_id, password or None))
 
 
 @router.get("/v1/documents/{document_id}/content", response_class=StreamingResponse)

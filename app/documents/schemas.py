@@ -122,6 +122,14 @@ class DocumentPatch(ApiModel):
     tags: Tags | None = None
 
 
+class ReprocessIn(ApiModel):
+    model_config = ConfigDict(extra="forbid")
+
+    password: SecretStr | None = Field(
+        None, max_length=1024, description="Opens a protected file: the one of the upload has been forgotten."
+    )
+
+
 class DocumentError(ApiModel):
     code: str
     detail: str

@@ -62,7 +62,8 @@ async def get_tree(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading
 async def change_knowledge_base(
     kb_id: UUID, body: KnowledgeBasePatch, _scope: Admin, session: Writing
 ) -> KnowledgeBaseOut:
-    """Only what is given. New settings of parsing and chunking hold for what is uploaded from now on."""
+    """Only what is given. New settings of parsing and chunking hold for what is uploaded, or
+    reprocessed (`/v1/documents/{id}:reprocess`), from now on."""
     return KnowledgeBaseOut.model_validate(await service.change(session, kb_id, body))
 
 
