@@ -12,7 +12,7 @@ from app.core.described import ApiModel
 from app.core.text import Storable
 from app.documents.schemas import ChunkOut, FileFields
 from app.ingestion.schemas import OperationOut
-from app.parsing.document import BoundingBox, ColumnProfile
+from app.parsing.document import BoundingBox, ColumnProfile, ElementKind
 
 MOST_TEXT_CHARACTERS = 65_536
 
@@ -134,6 +134,32 @@ class PreviewOut(ApiModel):
     chunks: list[PreviewedChunk]
     truncated: bool
     """There are more than are shown."""
+
+
+class ElementOut(ApiModel):
+    """A part of what was read: a heading, a paragraph, a table."""
+
+    number: int
+    """From 1, in reading order."""
+    kind: ElementKind
+    text: str
+    """Empty for a table: `/tables/{number}` gives its cells; and for a page break."""
+    level: int
+    """Headings: 1 is the highest. List items: nesting from 1. Else 0."""
+    page: int | None
+    """From 1; None where the format has no pages."""
+    page_mode: str | None
+    """How the page was read: `fast`, `layout` or `ocr`; None of what is neither PDF nor picture."""
+    bbox: BoundingBox | None
+    confidence: float | None
+    """Of text that was recognised in a picture: 0 to 1."""
+    language: str
+    """Of code, as marked in the source."""
+    table: int | None
+    """Its number among the tables."""
+    start: int
+    end: int
+    """Where it stands in the text of the document, in characters, as the offsets of chunks."""
 
 
 class TableOut(ApiModel):
