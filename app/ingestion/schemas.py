@@ -36,7 +36,8 @@ class OperationOut(ApiModel):
     """Where it is, or has ended: `parse`, `chunk`, `embed`, `index`, `verify`, `activate`."""
     percent: int
     counts: dict[str, int]
-    """Of an ingestion: `chunks`, and how many of them were `embedded` or `reused` as they had been embedded before."""
+    """Of an ingestion: `chunks`, and of their texts how many were `embedded`, and how many `reused`, as they had been
+    embedded before. A text that several chunks have counts once."""
     attempts: int
     max_attempts: int
     cancel_requested: bool
