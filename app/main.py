@@ -33,6 +33,14 @@ from workers.in_process import worker_thread
 
 ROUTERS = (health, identity, tenants, knowledge_bases, documents, chunks, operations, consistency, retrieval, chats)
 
+DESCRIPTION = """
+To begin, `POST /v1/auth/login` (or `/register`) and give its `access_token` to **Authorize**. Make a knowledge base,
+upload documents, follow the `operation` that each upload answers with until its `state` is `succeeded`, then ask.
+
+Lists come in pages: give `next_cursor` as `cursor` until it is null. Errors are problem details (RFC 9457): `code` is
+stable, `detail` says what to do.
+"""
+
 LONG_BODIES = re.compile(f"{UPLOADS.pattern}|{PREVIEWS.pattern}")
 
 
@@ -56,6 +64,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         title="BigGraph",
         version="0.1.0",
         summary="Multi-tenant knowledge bases: documents in, cited answers out.",
+        description=DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,  # it would send a caller to whatever host their request named
         generate_unique_id_function=lambda route: route.name,

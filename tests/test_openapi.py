@@ -57,3 +57,17 @@ def test_what_stands_below_a_field_is_its_description() -> None:
 )
 def test_a_route_says_more_than_its_name(operation: dict[str, Any]) -> None:
     assert operation.get("description"), "give it a docstring"
+
+
+def test_a_form_says_how_its_fields_are_written() -> None:
+    def fields(path: str) -> dict[str, Any]:
+        content = SCHEMA["paths"][path]["post"]["requestBody"]["content"]
+        properties: dict[str, Any] = content["multipart/form-data"]["schema"]["properties"]
+        return properties
+
+    upload = fields("/v1/knowledge-bases/{kb_id}/documents")
+    assert upload["tags"]["description"].endswith('As JSON: `["policy", "leave"]`')
+    assert upload["metadata"]["description"].endswith('As JSON: `{"department": "People", "year": 2026}`')
+    assert {name for name, field in upload.items() if field["type"] == "boolean"} == {"replace_same_name"}
+    preview = fields("/v1/knowledge-bases/{kb_id}/chunks:preview")
+    assert preview["settings"]["description"].endswith('As JSON: `{"strategy": "recursive", "target_tokens": 200}`')

@@ -66,7 +66,9 @@ class PreviewForm(FileFields):
     """The fields of a preview."""
 
     settings: Json[ChunkingSettings] | None = Field(
-        None, description="Of chunking, as a JSON object, instead of the knowledge base's."
+        None,
+        description="Of chunking, instead of the knowledge base's.",
+        examples=[{"strategy": "recursive", "target_tokens": 200}],
     )
 
 

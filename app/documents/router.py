@@ -51,7 +51,15 @@ UPLOAD_BODY: dict[str, Any] = {
     }
 }
 VERSION_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": form_schema(FileFields)}}
-IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="Of your choice. The same request with the same key is done once, however often it is sent.",
+    ),
+]
 
 
 @router.post(

@@ -53,8 +53,12 @@ class DocumentFacts(ApiModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    metadata: Metadata = Field(default_factory=dict, description="Flat: text, numbers, true and false.")
-    tags: Tags = Field(default_factory=list, description="A list of words.")
+    metadata: Metadata = Field(
+        default_factory=dict,
+        description="Flat: text, numbers, true and false.",
+        examples=[{"department": "People", "year": 2026}],
+    )
+    tags: Tags = Field(default_factory=list, description="A list of words.", examples=[["policy", "leave"]])
     external_id: ExternalId | None = Field(None, description="Your own id: uploading it again replaces the document.")
     replace_same_name: bool = Field(
         False,
