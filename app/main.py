@@ -14,7 +14,7 @@ from app.chats.router import router as chats
 from app.chunks.router import PREVIEWS
 from app.chunks.router import router as chunks
 from app.core.body_limit import BodyLimitMiddleware
-from app.core.problems import Problem, RequestIdMiddleware, install_problem_handlers
+from app.core.problems import PROBLEMS, RequestIdMiddleware, install_problem_handlers, install_problem_media_type
 from app.core.settings import Settings
 from app.documents.router import UPLOADS
 from app.documents.router import router as documents
@@ -68,12 +68,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         redirect_slashes=False,  # it would send a caller to whatever host their request named
         generate_unique_id_function=lambda route: route.name,
-        responses={"default": {"model": Problem, "description": "A problem (RFC 9457)"}},
+        responses=PROBLEMS,
     )
     app.add_middleware(BodyLimitMiddleware, max_file_bytes=settings.max_upload_bytes, uploads=LONG_BODIES)
     install_metrics(app)
     app.add_middleware(RequestIdMiddleware)  # outermost: even a refused body gets its id
     install_problem_handlers(app)
+    install_problem_media_type(app)
     for router in ROUTERS:
         for route in router.routes:
             if isinstance(route, APIRoute):  # a route without a declared policy stops the start

@@ -71,3 +71,9 @@ def test_a_form_says_how_its_fields_are_written() -> None:
     assert {name for name, field in upload.items() if field["type"] == "boolean"} == {"replace_same_name"}
     preview = fields("/v1/knowledge-bases/{kb_id}/chunks:preview")
     assert preview["settings"]["description"].endswith('As JSON: `{"strategy": "recursive", "target_tokens": 200}`')
+
+
+def test_every_problem_has_its_own_media_type() -> None:
+    problem = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    responses = [operation["responses"] for operations in SCHEMA["paths"].values() for operation in operations.values()]
+    assert [answer["default"]["content"] for answer in responses if answer["default"]["content"] != problem] == []
