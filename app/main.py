@@ -14,7 +14,7 @@ from app.chats.router import router as chats
 from app.chunks.router import PREVIEWS
 from app.chunks.router import router as chunks
 from app.core.body_limit import BodyLimitMiddleware
-from app.core.problems import Problem, RequestIdMiddleware, install_problem_handlers
+from app.core.problems import PROBLEMS, RequestIdMiddleware, install_problem_handlers, install_problem_media_type
 from app.core.settings import Settings
 from app.documents.router import UPLOADS
 from app.documents.router import router as documents
@@ -32,6 +32,14 @@ from app.tenants.router import router as tenants
 from workers.in_process import worker_thread
 
 ROUTERS = (health, identity, tenants, knowledge_bases, documents, chunks, operations, consistency, retrieval, chats)
+
+DESCRIPTION = """
+To begin, `POST /v1/auth/login` (or `/register`) and give its `access_token` to **Authorize**. Make a knowledge base,
+upload documents, follow the `operation` that each upload answers with until its `state` is `succeeded`, then ask.
+
+Lists come in pages: give `next_cursor` as `cursor` until it is null. Errors are problem details (RFC 9457): `code` is
+stable, `detail` says what to do.
+"""
 
 LONG_BODIES = re.compile(f"{UPLOADS.pattern}|{PREVIEWS.pattern}")
 
@@ -56,15 +64,17 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         title="BigGraph",
         version="0.1.0",
         summary="Multi-tenant knowledge bases: documents in, cited answers out.",
+        description=DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,  # it would send a caller to whatever host their request named
         generate_unique_id_function=lambda route: route.name,
-        responses={"default": {"model": Problem, "description": "A problem (RFC 9457)"}},
+        responses=PROBLEMS,
     )
     app.add_middleware(BodyLimitMiddleware, max_file_bytes=settings.max_upload_bytes, uploads=LONG_BODIES)
     install_metrics(app)
     app.add_middleware(RequestIdMiddleware)  # outermost: even a refused body gets its id
     install_problem_handlers(app)
+    install_problem_media_type(app)
     for router in ROUTERS:
         for route in router.routes:
             if isinstance(route, APIRoute):  # a route without a declared policy stops the start

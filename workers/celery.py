@@ -9,21 +9,30 @@ import signal
 
 from billiard.process import active_children
 from celery.signals import setup_logging, worker_process_init, worker_process_shutdown, worker_shutting_down
+from pydantic import ValidationError
 
 from app.adapters.celery.broker import create_celery
-from app.core.errors import BigGraphError
 from app.core.logging import configure_logging
-from app.core.settings import Settings
+from app.core.settings import Settings, setting_problems
 from workers.runtime import WorkerRuntime
 from workers.tasks import register_tasks
 
-settings = Settings()
-if settings.worker_in_process:
-    raise BigGraphError(
-        "A separate worker needs servers: set DATABASE_URL, REDIS_URL, QDRANT_URL and ELASTICSEARCH_URL. "
-        "Without them the worker is part of `biggraph up`.",
-        code="embedded_worker",
-    )
+
+def _settings() -> Settings:
+    """Ends the command with what is missing or wrong: any other exception Celery would show with its traceback."""
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        raise SystemExit("\n".join(f"bad_setting: {problem}" for problem in setting_problems(error))) from error
+    if settings.worker_in_process:
+        raise SystemExit(
+            f"embedded_worker: A separate worker needs servers. Set {', '.join(settings.missing_servers)}; "
+            "without them the worker is part of `biggraph up`."
+        )
+    return settings
+
+
+settings = _settings()
 DRAIN_SIGNAL = signal.SIGUSR2
 """From the worker to its processes: Celery itself would let them finish whatever they do, however long it takes."""
 

@@ -9,12 +9,13 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from app.agent.rendering import CitationReference, ShownChunk, render_answer, render_citation
 from app.chats import repository
 from app.chats.schemas import MessageOut
 from app.core.database import ReadSession
+from app.core.described import ApiModel
 from app.core.errors import EngineUnavailable
 from app.models import AnswerKind, ChatSession, MessageRole, MessageStatus
 from app.ports.cache import Cache
@@ -26,7 +27,7 @@ CACHED_MESSAGES = 100
 TTL_SECONDS = 900
 
 
-class StoredMessage(BaseModel):
+class StoredMessage(ApiModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
@@ -43,7 +44,7 @@ class StoredMessage(BaseModel):
     created_at: datetime
 
 
-class _Copy(BaseModel):
+class _Copy(ApiModel):
     revision: int
     whole: bool
     """Whether the session has no earlier messages than these."""

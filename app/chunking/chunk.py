@@ -25,7 +25,7 @@ class ChunkKind(StrEnum):
 class Provenance(BaseModel):
     """Where a part of a chunk's text stands in the document. The part ends where the next one begins."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     start: int
     """Offset in the chunk's text, in characters."""

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from app.chunking.sections import HeadingPath
 from app.chunking.table_forms import whole_names
-from app.chunks.schemas import OutlineNode, OutlineOut, TableOut
+from app.chunks.schemas import ElementOut, OutlineNode, OutlineOut, TableOut
 from app.core.errors import EngineRejected, NotFound
 from app.core.scope import TenantScope
 from app.ingestion.projection import cells_key, parsed_key
@@ -51,6 +51,8 @@ Result = TypeVar("Result")
 MOST_HEADINGS = 5_000
 MOST_CELLS = 200_000
 """Of one answer: writing it down holds up everybody. A thousand rows of thousands of columns would for seconds."""
+MOST_CHARACTERS = 1_000_000
+"""Of the elements of one answer, for the same reason."""
 MOST_COLUMNS = 20_000
 """Of all tables of one answer, for the same reason: each has a name and a profile. No sheet has as many, JSON may."""
 
@@ -110,6 +112,42 @@ class ParsedForms:
 def _look(path: Path, look: Callable[[ParsedForm], Result]) -> Result:
     with path.open("rb") as lines:
         return look(ParsedForm.of(lines))
+
+
+def elements(form: ParsedForm, after: int, limit: int, page: int | None) -> tuple[list[ElementOut], bool]:
+    """At most `limit` elements, of `page` where one is given, from the one numbered `after` + 1 on; and whether more
+    follow. Fewer of long ones, but at least one."""
+    found: list[ElementOut] = []
+    modes: Sequence[str] = form.document.get("page_modes", ())
+    position = characters = table_number = 0
+    for number, element in enumerate(form.elements, start=1):
+        start, text, on = position, element.get("text", ""), element.get("page")
+        position += len(text) + len(GAP) if text else 0
+        is_table = element.get("table") is not None
+        table_number += is_table
+        if number <= after or page not in (None, on):
+            continue
+        shown = "" if is_table else text
+        if len(found) == limit or (found and characters + len(shown) > MOST_CHARACTERS):
+            return found, True
+        characters += len(shown)
+        found.append(
+            ElementOut(
+                number=number,
+                kind=element["kind"],
+                text=shown,
+                level=element.get("level", 0),
+                page=on,
+                page_mode=modes[on - 1] if on is not None and on <= len(modes) else None,
+                bbox=element.get("bbox"),
+                confidence=element.get("confidence"),
+                language=element.get("language", ""),
+                table=table_number if is_table else None,
+                start=start,
+                end=start + len(text),
+            )
+        )
+    return found, False
 
 
 def tables(form: ParsedForm, after: int, limit: int) -> tuple[list[TableOut], bool]:

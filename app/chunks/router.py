@@ -1,4 +1,4 @@
-"""`/v1/chunks`, a preview of chunking, and what a document holds: its tables and its headings."""
+"""`/v1/chunks`, a preview of chunking, and what a document holds: its elements, tables and headings."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,13 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from app.chunks import service
-from app.chunks.parsed import outline, tables
+from app.chunks.parsed import elements, outline, tables
 from app.chunks.preview import MOST_BYTES
 from app.chunks.schemas import (
     ChunkChangeOut,
     ChunkEditOut,
     ChunkPatch,
+    ElementOut,
     OutlineOut,
     PreviewForm,
     PreviewOut,
@@ -60,6 +61,7 @@ async def preview_chunks(
 
 @router.get("/v1/chunks/{chunk_id}")
 async def get_chunk(chunk_id: UUID, _scope: Viewer, session: Reading) -> ChunkOut:
+    """A chunk of the version that is searched."""
     return ChunkOut.model_validate(await service.get(session, chunk_id))
 
 
@@ -84,6 +86,23 @@ async def get_chunk_history(chunk_id: UUID, paging: Paging, _scope: Viewer, sess
     """
     rows = await service.history(session, chunk_id, paging)
     return page_of(map(ChunkEditOut.model_validate, rows), paging.limit, by_id)
+
+
+@router.get("/v1/documents/{document_id}/elements")
+async def list_elements(
+    document_id: UUID,
+    scope: Viewer,
+    parts: PartsDep,
+    workshop: WorkshopDep,
+    after: Annotated[int, Query(ge=0, lt=2**31, description="Number after which to begin", alias="cursor")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    page: Annotated[int | None, Query(ge=1, lt=2**31, description="Only what stands on this page")] = None,
+) -> Page[ElementOut]:
+    """All that was read of the active version, in reading order, before it was cut into chunks."""
+    async with parts.database.read(scope) as session:
+        document = await documents.get(session, document_id)
+    items, more = await workshop.parsed.read(scope, document, lambda form: elements(form, after, limit, page))
+    return Page(items=items, next_cursor=str(items[-1].number) if more else None)
 
 
 @router.get("/v1/documents/{document_id}/tables")

@@ -4,14 +4,15 @@ from datetime import datetime
 from typing import Annotated, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, Json, model_validator
 
 from app.chunking.chunk import ChunkKind, DraftChunk, Provenance
 from app.chunking.settings import ChunkingSettings
+from app.core.described import ApiModel
 from app.core.text import Storable
 from app.documents.schemas import ChunkOut, FileFields
 from app.ingestion.schemas import OperationOut
-from app.parsing.document import BoundingBox, ColumnProfile
+from app.parsing.document import BoundingBox, ColumnProfile, ElementKind
 
 MOST_TEXT_CHARACTERS = 65_536
 
@@ -25,7 +26,7 @@ def _not_blank(value: str) -> str:
 ChunkText = Annotated[str, Storable(max_length=MOST_TEXT_CHARACTERS), AfterValidator(_not_blank)]
 
 
-class ChunkPatch(BaseModel):
+class ChunkPatch(ApiModel):
     """Only what is given is changed."""
 
     model_config = ConfigDict(extra="forbid")
@@ -40,13 +41,13 @@ class ChunkPatch(BaseModel):
         return self
 
 
-class ChunkChangeOut(BaseModel):
+class ChunkChangeOut(ApiModel):
     chunk: ChunkOut
     operation: OperationOut | None
     """Brings a changed text into the indexes; None where no text was changed."""
 
 
-class ChunkEditOut(BaseModel):
+class ChunkEditOut(ApiModel):
     """One change that a person made."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -65,11 +66,13 @@ class PreviewForm(FileFields):
     """The fields of a preview."""
 
     settings: Json[ChunkingSettings] | None = Field(
-        None, description="Of chunking, as a JSON object, instead of the knowledge base's."
+        None,
+        description="Of chunking, instead of the knowledge base's.",
+        examples=[{"strategy": "recursive", "target_tokens": 200}],
     )
 
 
-class PreviewedChunk(BaseModel):
+class PreviewedChunk(ApiModel):
     """A chunk as ingestion would make it."""
 
     ordinal: int
@@ -111,7 +114,7 @@ class PreviewedChunk(BaseModel):
         )
 
 
-class PreviewOut(BaseModel):
+class PreviewOut(ApiModel):
     """What ingestion would make of a file. Nothing of it was stored."""
 
     media_type: str
@@ -135,24 +138,53 @@ class PreviewOut(BaseModel):
     """There are more than are shown."""
 
 
-class TableOut(BaseModel):
+class ElementOut(ApiModel):
+    """A part of what was read: a heading, a paragraph, a table."""
+
+    number: int
+    """From 1, in reading order."""
+    kind: ElementKind
+    text: str
+    """Empty for a table: `/tables/{number}` gives its cells; and for a page break."""
+    level: int
+    """Headings: 1 is the highest. List items: nesting from 1. Else 0."""
+    page: int | None
+    """From 1; None where the format has no pages."""
+    page_mode: str | None
+    """How the page was read: `fast`, `layout` or `ocr`; None of what is neither PDF nor picture."""
+    bbox: BoundingBox | None
+    confidence: float | None
+    """Of text that was recognised in a picture: 0 to 1."""
+    language: str
+    """Of code, as marked in the source."""
+    table: int | None
+    """Its number among the tables."""
+    start: int
+    end: int
+    """Where it stands in the text of the document, in characters, as the offsets of chunks."""
+
+
+class TableOut(ApiModel):
     number: int
     """From 1, in reading order."""
     caption: str
     sheet: str
+    """Name of the sheet, in workbooks."""
     page: int | None
+    """From 1; of a workbook the number of its sheet."""
     columns: list[str]
     """One name a column; empty where the table has none. Of a very wide table not all of them: see `column_count`."""
     column_count: int
     """Of the whole table; those that are not shown are read by `column_cursor` of `/tables/{number}`."""
     header_rows: int
+    """How many rows the names of `columns` were made of."""
     row_count: int
     """Without header rows."""
     profiles: list[ColumnProfile]
     """What each of `columns` holds."""
 
 
-class TableRowsOut(BaseModel):
+class TableRowsOut(ApiModel):
     table: TableOut
     items: list[list[str]]
     """Cells of each row under `table.columns`, merged ones filled in; header rows left out."""
@@ -161,7 +193,7 @@ class TableRowsOut(BaseModel):
     """Give it as `column_cursor`, with the same `cursor`, to get the columns that follow; None at the last."""
 
 
-class OutlineNode(BaseModel):
+class OutlineNode(ApiModel):
     """A heading and what stands under it."""
 
     title: str
@@ -172,7 +204,7 @@ class OutlineNode(BaseModel):
     children: list["OutlineNode"]
 
 
-class OutlineOut(BaseModel):
+class OutlineOut(ApiModel):
     document_id: UUID
     title: str
     chunk_ids: list[UUID]

@@ -63,7 +63,8 @@ class _Outcome:
     path: Path
     error: str | None = None
     was_there: bool = False
-    note: str = ""
+    cancelled: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +104,26 @@ def upload(
             for outcome in _upload_all(into, files, at_once):
                 outcomes.append(outcome)
                 progress.advance(task)
-                if outcome.error:
-                    told = escape(f"{outcome.path}: {outcome.error}")
-                    progress.console.print(f"[red]failed[/red] {told}", highlight=False)
-                elif outcome.note:
-                    told = escape(f"{outcome.path}: {outcome.note}")
-                    progress.console.print(f"[yellow]note[/yellow] {told}", highlight=False)
+                for line in _lines(outcome):
+                    progress.console.print(line, highlight=False)
     failed = sum(outcome.error is not None for outcome in outcomes)
     skipped = sum(outcome.was_there for outcome in outcomes)
-    there = f"{skipped} there already, " if skipped else ""
-    show(f"{len(outcomes) - failed - skipped} ready, {there}{failed} failed.")
-    if failed:
+    cancelled = sum(outcome.cancelled for outcome in outcomes)
+    others = f"{skipped} there already, " if skipped else ""
+    others += f"{cancelled} cancelled, " if cancelled else ""
+    show(f"{len(outcomes) - failed - skipped - cancelled} ready, {others}{failed} failed.")
+    if failed or cancelled:
         raise typer.Exit(1)
+
+
+def _lines(outcome: _Outcome) -> list[str]:
+    """What is told of a file beside the counts."""
+    path = escape(str(outcome.path))
+    if outcome.cancelled:
+        return [f"[yellow]cancelled[/yellow] {path}"]
+    if outcome.error:
+        return [f"[red]failed[/red] {path}: {escape(outcome.error)}"]
+    return [f"[yellow]note[/yellow] {path}: {escape(note)}" for note in outcome.notes]
 
 
 def _require_distinct_names(files: list[Path]) -> None:
@@ -161,35 +170,40 @@ def _upload_one(into: _Upload, path: Path) -> _Outcome:
         target = ("PUT", f"/v1/documents/{namesakes[0]}/content") if into.replace and namesakes else ("POST", documents)
         with path.open("rb") as file:
             sent = api.call(*target, files={"file": (path.name, file)}, data=fields)
-        operation = _wait(api, sent["operation"])
+        operation = wait(api, sent["operation"]) if sent["operation"] else None
+        warnings = api.call("GET", f"/v1/documents/{sent['document']['id']}")["warnings"] if operation else []
     except (ApiError, OSError) as error:
         return _Outcome(path, error.detail if isinstance(error, ApiError) else str(error))
-    if operation and operation["state"] != "succeeded":
-        return _Outcome(path, operation["error"]["detail"] if operation["error"] else f"It was {operation['state']}.")
-    return _Outcome(path, was_there=sent["outcome"] == "unchanged", note=_note(sent["outcome"], namesakes, operation))
+    if operation and operation["state"] == "cancelled":
+        return _Outcome(path, cancelled=True)
+    if operation and operation["state"] == "failed":
+        return _Outcome(path, operation["error"]["detail"])
+    if sent["outcome"] == "unchanged":
+        return _Outcome(path, was_there=True)
+    return _Outcome(path, notes=(*_notes(sent["outcome"], namesakes, operation), *warnings))
 
 
-def _note(outcome: str, namesakes: list[str], operation: dict[str, Any] | None) -> str:
+def _notes(outcome: str, namesakes: list[str], operation: dict[str, Any] | None) -> Iterator[str]:
     if outcome == "created" and namesakes:
-        return (
-            "Another document of this name is there, and is searched as well. --replace makes a file its new version."
-        )
+        yield "Another document of this name is there, and is searched as well. --replace makes a file its new version."
     if outcome == "replaced" and operation and "reused" in operation["counts"]:
-        return _about_new_version(operation["id"], operation["counts"])
-    return ""
+        yield note_of_version(operation)
 
 
-def _about_new_version(operation_id: str, counts: dict[str, int]) -> str:
+def note_of_version(operation: dict[str, Any]) -> str:
+    """What became of the chunks of a new version, by its ingestion that has succeeded."""
+    counts = operation["counts"]
     said = f"New version: {counts['chunks']} chunks, {counts['reused']} of them reused."
     if "edits_carried" in counts:
         said += f" {counts['edits_carried']} that people had changed are changed as before."
     if counts.get("edits_lost"):
-        said += f" The text of {counts['edits_lost']} others is gone: `lost_edits` of /v1/operations/{operation_id}."
+        said += f" The text of {counts['edits_lost']} others is gone: `lost_edits` of /v1/operations/{operation['id']}."
     return said
 
 
-def _wait(api: Api, operation: dict[str, Any] | None) -> dict[str, Any] | None:
-    while operation is not None and operation["state"] not in ENDED:
+def wait(api: Api, operation: dict[str, Any]) -> dict[str, Any]:
+    """The operation when it has ended."""
+    while operation["state"] not in ENDED:
         time.sleep(POLL_SECONDS)
         operation = api.call("GET", f"/v1/operations/{operation['id']}")
     return operation
@@ -209,13 +223,22 @@ def status(kb_name: Annotated[str | None, typer.Option("--kb", help="Name or id:
             return
         running = api.pages("/v1/operations", knowledge_base_id=found["id"], state="running")
         stages = {item["document_id"]: _stage(item) for item in running if item["kind"] == "ingest"}
-    table = Table("document", "status", "chunks", "pages", "error")
+    table = Table("document", "status", "chunks", "pages", "error or warnings")
     for item in documents:
-        error = item["error"]["detail"] if item["error"] else ""
+        remarks = [item["error"]["detail"]] if item["error"] and not _is_cancelled(item) else item["warnings"]
         pages = "" if item["page_count"] is None else str(item["page_count"])
-        status_now = stages.get(item["id"], item["status"])
-        table.add_row(escape(item["name"]), status_now, str(item["chunk_count"]), pages, escape(error))
+        status_now = stages.get(item["id"]) or status_of(item)
+        table.add_row(escape(item["name"]), status_now, str(item["chunk_count"]), pages, escape("\n".join(remarks)))
     show(table)
+
+
+def status_of(document: dict[str, Any]) -> str:
+    """What a person calls it: who has cancelled an upload would not call it failed."""
+    return "cancelled" if _is_cancelled(document) else str(document["status"])
+
+
+def _is_cancelled(document: dict[str, Any]) -> bool:
+    return document["status"] == "failed" and document["error"] is not None and document["error"]["code"] == "cancelled"
 
 
 def _stage(operation: dict[str, Any]) -> str:

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli import account, consistency, documents, questions, server
+from app.cli import account, consistency, documents, one_document, questions, server
 from app.core.errors import BigGraphError
+from app.core.settings import setting_problems
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -18,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Knowledge bases: documents in, cited answers out.",
 )
-for module in (server, account, documents, questions, consistency):
+for module in (server, account, documents, one_document, questions, consistency):
     module.register(app)
 
 errors = Console(stderr=True)
@@ -47,9 +48,8 @@ def run(arguments: list[str] | None = None) -> int:
         errors.print(f"[red]{error.error_code}[/red]: {escape(error.detail)}", highlight=False, soft_wrap=True)
         return 1
     except ValidationError as error:
-        for problem in error.errors():
-            name = ".".join(str(part) for part in problem["loc"])
-            errors.print(f"[red]bad setting[/red] {name}: {escape(problem['msg'])}", highlight=False, soft_wrap=True)
+        for problem in setting_problems(error):
+            errors.print(f"[red]bad_setting[/red]: {escape(problem)}", highlight=False, soft_wrap=True)
         return 1
     except KeyboardInterrupt:
         return 130

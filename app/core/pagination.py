@@ -7,20 +7,20 @@ from typing import Annotated, Generic, Protocol, TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Query
-from pydantic import BaseModel
 
+from app.core.described import ApiModel
 from app.core.errors import InvalidInput
 
 Item = TypeVar("Item")
 
 
-class Page(BaseModel, Generic[Item]):
+class Page(ApiModel, Generic[Item]):
     items: list[Item]
     next_cursor: str | None = None
     """Give it as `cursor` to get what follows; None at the end."""
 
 
-class PageRequest(BaseModel):
+class PageRequest(ApiModel):
     """Rows after the id `after`, at most `limit`."""
 
     after: UUID | None

@@ -144,6 +144,25 @@ async def _on_unexpected(request: Request, error: Exception) -> Response:
     )
 
 
+PROBLEMS: dict[int | str, dict[str, Any]] = {"default": {"model": Problem, "description": "A problem (RFC 9457)"}}
+"""The response of every route, for OpenAPI."""
+
+
+def install_problem_media_type(app: FastAPI) -> None:
+    """FastAPI would describe a problem as plain JSON."""
+    describe = app.openapi
+
+    def described() -> dict[str, Any]:
+        schema = describe()
+        for operations in schema["paths"].values():
+            for operation in operations.values():
+                problem = operation["responses"]["default"]
+                problem["content"] = {MEDIA_TYPE: next(iter(problem["content"].values()))}
+        return schema
+
+    app.openapi = described  # type: ignore[method-assign]  # as FastAPI's documentation does
+
+
 def install_problem_handlers(app: FastAPI) -> None:
     handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
         BigGraphError: _on_expected,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 EXAMPLE_SECRET = "change-me-this-is-only-an-example-secret"  # noqa: S105 - refused outside the embedded demo
@@ -212,9 +212,20 @@ class Settings(BaseSettings):
         return not self.database_url.get_secret_value()
 
     @property
+    def missing_servers(self) -> list[str]:
+        """Names of the settings that a separate worker needs and that are empty."""
+        servers = {
+            "DATABASE_URL": self.database_url.get_secret_value(),
+            "REDIS_URL": self.redis_url.get_secret_value(),
+            "QDRANT_URL": self.qdrant_url,
+            "ELASTICSEARCH_URL": self.elasticsearch_url.get_secret_value(),
+        }
+        return [name for name, url in servers.items() if not url]
+
+    @property
     def worker_in_process(self) -> bool:
         """Embedded indexes and database belong to one process, so the worker must run inside it."""
-        return self.embedded or not self.qdrant_url or not self.elasticsearch_url.get_secret_value()
+        return bool(self.missing_servers)
 
     @property
     def scratch_dir(self) -> Path:
@@ -224,3 +235,13 @@ class Settings(BaseSettings):
     def sqlalchemy_url(self, url: str) -> str:
         """A `postgresql://` address with the driver that the application uses."""
         return urlsplit(url)._replace(scheme="postgresql+asyncpg").geturl()
+
+
+def setting_problems(error: ValidationError) -> list[str]:
+    """A sentence for each setting that `Settings` refuses, with its name where it is about one."""
+    sentences = []
+    for problem in error.errors():
+        name = ".".join(str(part) for part in problem["loc"])
+        message = problem["msg"].removeprefix("Value error, ").rstrip(".")
+        sentences.append(f"{name}: {message}." if name else f"{message}.")
+    return sentences

@@ -1,5 +1,6 @@
 """Multipart forms: one file and a few fields, in UTF-8."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -7,6 +8,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
@@ -19,13 +21,17 @@ Fields = TypeVar("Fields", bound=FileFields)
 
 
 def form_schema(fields: type[FileFields]) -> dict[str, Any]:
-    """For OpenAPI: `file` and the fields. In a form all of them are text, whatever is read from it."""
-    described = {
-        name: {"type": "string", "description": field.description} for name, field in fields.model_fields.items()
-    }
+    """For OpenAPI: `file` and the fields."""
+    described = {name: _described(field) for name, field in fields.model_fields.items()}
     described["password"]["format"] = "password"
     properties = {"file": {"type": "string", "format": "binary"}, **described}
     return {FORM: {"schema": {"type": "object", "required": ["file"], "properties": properties}}}
+
+
+def _described(field: FieldInfo) -> dict[str, Any]:
+    """In a form all but a switch is text: of what is read from JSON an example shows how it is written."""
+    shown = f" As JSON: `{json.dumps(field.examples[0])}`" if field.examples else ""
+    return {"type": "boolean" if field.annotation is bool else "string", "description": f"{field.description}{shown}"}
 
 
 @asynccontextmanager

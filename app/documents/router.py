@@ -26,10 +26,11 @@ from app.documents.schemas import (
     DocumentPatch,
     FileFields,
     FileForm,
+    ReprocessIn,
     TextDocumentIn,
     UploadOut,
 )
-from app.documents.service import UploadRequest
+from app.documents.service import Upload, UploadRequest
 from app.documents.uploads import receive
 from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion.schemas import OperationOut
@@ -50,7 +51,15 @@ UPLOAD_BODY: dict[str, Any] = {
     }
 }
 VERSION_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": form_schema(FileFields)}}
-IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=255)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        description="Of your choice. The same request with the same key is done once, however often it is sent.",
+    ),
+]
 
 
 @router.post(
@@ -104,7 +113,10 @@ async def _upload_text(kb_id: UUID, body: bytes, scope: TenantScope, parts: Part
 
 
 async def _accept(scope: TenantScope, parts: Parts, request: UploadRequest) -> UploadOut:
-    upload = await service.accept(scope, parts, request)
+    return _upload_out(await service.accept(scope, parts, request))
+
+
+def _upload_out(upload: Upload) -> UploadOut:
     return UploadOut(
         document=_document_out(upload.document),
         operation=OperationOut.of(upload.operation) if upload.operation else None,
@@ -123,12 +135,14 @@ async def list_documents(
     tag: Annotated[str, Storable(max_length=100)] | None = None,
     external_id: Annotated[str, Storable(max_length=255)] | None = None,
 ) -> Page[DocumentOut]:
+    """Oldest first. All that is asked for must hold: `status`, part of the `name`, a `tag`, the `external_id`."""
     rows = await service.list_page(session, kb_id, paging, ListFilter(status, name, tag, external_id))
     return page_of(map(_document_out, rows), paging.limit, by_id)
 
 
 @router.get("/v1/documents/{document_id}")
 async def get_document(document_id: UUID, _scope: Viewer, session: Reading) -> DocumentOut:
+    """How it stands with a document: status, error, how it was read, warnings."""
     return _document_out(await service.get(session, document_id))
 
 
@@ -136,6 +150,7 @@ async def get_document(document_id: UUID, _scope: Viewer, session: Reading) -> D
 async def change_document(
     document_id: UUID, body: DocumentPatch, scope: Editor, session: Writing, parts: PartsDep
 ) -> DocumentOut:
+    """Name, tags and metadata, each only where it is given. Filters hold the new ones within seconds."""
     return _document_out(await service.change(session, scope, parts, document_id, body))
 
 
@@ -147,6 +162,7 @@ async def delete_document(document_id: UUID, scope: Editor, session: Writing, pa
 
 @router.get("/v1/documents/{document_id}/deletion")
 async def get_deletion_receipt(document_id: UUID, _scope: Viewer, session: Reading) -> DeletionReceiptOut:
+    """How far the deletion of a document has come, and what was removed. It outlives the document."""
     return DeletionReceiptOut.model_validate(await service.receipt(session, document_id))
 
 
@@ -172,6 +188,18 @@ async def replace_document_content(
             kb_id, said.name, None, received, idempotency_key, password=said.password or None, document_id=document_id
         )
         return await _accept(scope, parts, upload)
+
+
+@router.post("/v1/documents/{document_id}:reprocess", status_code=202)
+async def reprocess_document(
+    document_id: UUID, scope: Editor, parts: PartsDep, body: ReprocessIn | None = None
+) -> UploadOut:
+    """Reads and chunks the newest original once more, as the knowledge base's settings are now: they hold for what is
+    uploaded after them. Until it is ready the version before is found. What people edited in chunks is made from the
+    file again.
+    """
+    password = body.password if body else None
+    return _upload_out(await service.reprocess(scope, parts, document_id, password or None))
 
 
 @router.get("/v1/documents/{document_id}/content", response_class=StreamingResponse)

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, SecretStr, field_validator
 
 from app.chunking.chunk import ChunkKind, Provenance
+from app.core.described import ApiModel
 from app.core.text import Storable, storable
 from app.ingestion.schemas import OperationOut
 from app.models import DocumentStatus
@@ -49,13 +50,17 @@ DocumentName = Annotated[str, AfterValidator(_clean_name)]
 ExternalId = Annotated[str, Storable(min_length=1, max_length=255)]
 
 
-class DocumentFacts(BaseModel):
+class DocumentFacts(ApiModel):
     """What an upload says of a document beside its content."""
 
     model_config = ConfigDict(extra="forbid")
 
-    metadata: Metadata = Field(default_factory=dict, description="Flat: text, numbers, true and false.")
-    tags: Tags = Field(default_factory=list, description="A list of words.")
+    metadata: Metadata = Field(
+        default_factory=dict,
+        description="Flat: text, numbers, true and false.",
+        examples=[{"department": "People", "year": 2026}],
+    )
+    tags: Tags = Field(default_factory=list, description="A list of words.", examples=[["policy", "leave"]])
     external_id: ExternalId | None = Field(None, description="Your own id: uploading it again replaces the document.")
     replace_same_name: bool = Field(
         False,
@@ -88,7 +93,7 @@ class TextDocumentIn(DocumentFacts):
         return value
 
 
-class FileFields(BaseModel):
+class FileFields(ApiModel):
     """The fields that stand beside `file` in every form that sends one."""
 
     model_config = ConfigDict(extra="forbid")
@@ -113,7 +118,7 @@ class FileForm(FileFields, DocumentFacts):
             raise ValueError("this must be JSON: `metadata` an object, `tags` an array of strings") from error
 
 
-class DocumentPatch(BaseModel):
+class DocumentPatch(ApiModel):
     """Only what is given is changed; `metadata` and `tags` replace what was there."""
 
     model_config = ConfigDict(extra="forbid")
@@ -123,26 +128,39 @@ class DocumentPatch(BaseModel):
     tags: Tags | None = None
 
 
-class DocumentError(BaseModel):
+class ReprocessIn(ApiModel):
+    model_config = ConfigDict(extra="forbid")
+
+    password: SecretStr | None = Field(
+        None, max_length=1024, description="Opens a protected file: the one of the upload has been forgotten."
+    )
+
+
+class DocumentError(ApiModel):
     code: str
     detail: str
 
 
-class DocumentOut(BaseModel):
+class DocumentOut(ApiModel):
     id: UUID
     knowledge_base_id: UUID
     name: str
     external_id: str | None
     media_type: str | None
+    """As told by the content; None until it has been read."""
     size_bytes: int
     sha256: str
+    """Of the newest upload, hexadecimal."""
     metadata: dict[str, Any]
     tags: list[str]
     status: DocumentStatus
+    """Of the newest upload. `failed` also where it was cancelled: then `error.code` is `cancelled`."""
     error: DocumentError | None
     """Why the newest upload failed. An earlier generation may still be searched: see `active_generation`."""
     active_generation: int | None
+    """The version that is searched, from 1; None while none is."""
     page_count: int | None
+    """Pages, slides or sheets; None where the format has none."""
     parser: str | None
     """Name and version of what read the active generation, as the three that follow."""
     warnings: list[str]
@@ -152,38 +170,49 @@ class DocumentOut(BaseModel):
     confidence: float | None
     """Of text recognised in pictures: 0 to 1, the mean over its characters."""
     chunk_count: int
+    """Of the version that is searched."""
     created_at: datetime
     updated_at: datetime
 
 
-class UploadOut(BaseModel):
+class UploadOut(ApiModel):
     document: DocumentOut
     operation: OperationOut | None
     """The ingestion; None where nothing has to be done."""
     outcome: Literal["created", "replaced", "unchanged"]
+    """`unchanged`: the same content is there, or on its way, already."""
 
 
-class ChunkOut(BaseModel):
+class ChunkOut(ApiModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
     document_id: UUID
     generation: int
+    """The version of the document that it is of."""
     ordinal: int
+    """Its place among the chunks of the document, from 0."""
     kind: ChunkKind
     text: str
     heading_path: list[str]
+    """Headings above it, the highest first. They are embedded with the text."""
     section: int
+    """Number of the section that it is cut from: chunks of one section have the same."""
     page: int | None
+    """On which it begins, from 1; None where the format has no pages."""
     page_end: int | None
+    """On which it ends."""
     bbox: dict[str, float] | None
     """Around all that stands on `page`."""
     provenance: list[Provenance]
     """Page and box of each part of the text; empty where the format has no pages, or a person edited the text."""
     start_offset: int
     end_offset: int
+    """Where it stands in the text of the document, in characters."""
     token_count: int
+    """Of the embedded text, as the embedding model counts."""
     enabled: bool
+    """Whether searches may find it."""
     level: int
     """0: it is searched. Above: it is only read, in place of what was found of its children."""
     parent_id: UUID | None
@@ -196,7 +225,7 @@ class ChunkOut(BaseModel):
     """What a person has changed the text to, until searches find it by that. It takes seconds."""
 
 
-class DeletionReceiptOut(BaseModel):
+class DeletionReceiptOut(ApiModel):
     model_config = ConfigDict(from_attributes=True)
 
     document_id: UUID
@@ -207,3 +236,4 @@ class DeletionReceiptOut(BaseModel):
     purged_at: datetime | None
     """None while the purge is still going on; searches find nothing since `requested_at` all the same."""
     counts: dict[str, int]
+    """What was removed: `chunks`, `vectors`, `terms`, `blobs`."""

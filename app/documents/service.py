@@ -1,10 +1,13 @@
 """Documents: accept, list, change, delete. What happens to their content is `app.ingestion`'s."""
 
+import asyncio
 import hashlib
 import hmac
 import json
+import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 from uuid import UUID
 
@@ -33,6 +36,7 @@ from app.models import (
     Operation,
     OperationKind,
 )
+from app.parsing.detect import detect
 from app.ports.parts import Parts
 
 Outcome = Literal["created", "replaced", "unchanged"]
@@ -63,6 +67,8 @@ class UploadRequest:
     """Opens the file, where that is protected."""
     document_id: UUID | None = None
     """The document that this is a new version of, where whoever sends it says so; else it is told by the facts."""
+    again: int | None = None
+    """The generation whose original this is, where that shall be made anew whether or not anything has changed."""
 
     @property
     def external_id(self) -> str | None:
@@ -143,6 +149,11 @@ class _Recording:
     async def _take(self) -> Upload:
         kb = await knowledge_bases.get(self.session, self.request.knowledge_base_id, lock=True)
         known = await self._known(kb)
+        if known is not None and self.request.again not in (None, known.latest_generation):
+            raise Conflict(
+                "A new version of the document has arrived meanwhile. Look at it, then ask again.",
+                code="document_changed",
+            )
         if known is not None and await self._is_unchanged(known):
             return await self._keep(known)
         await self._check_quota(known)
@@ -160,6 +171,8 @@ class _Recording:
 
     async def _is_unchanged(self, known: Document) -> bool:
         """Whether ingesting the request would make of the document what is there, or on its way, already."""
+        if self.request.again is not None:
+            return False
         if known.sha256 != self.request.file.sha256 or known.status is DocumentStatus.FAILED:
             return False
         if self.request.title is None:  # a file says in itself what it is called
@@ -214,7 +227,8 @@ class _Recording:
 
     def _new_generation(self, kb: KnowledgeBase, document: Document) -> Operation:
         request, file = self.request, self.request.file
-        document.name = request.name
+        if request.again is None:  # else somebody may have renamed it while its original was fetched
+            document.name = request.name
         if request.facts:
             document.doc_metadata, document.tags = dict(request.facts.metadata), list(request.facts.tags)
         document.sha256, document.size_bytes = file.sha256, file.size_bytes
@@ -255,6 +269,33 @@ class _Recording:
         if self.request.password is not None:
             settings[passwords.SETTING] = passwords.seal(self.parts, document.id, self.request.password)
         return settings
+
+
+async def reprocess(scope: TenantScope, parts: Parts, document_id: UUID, password: SecretStr | None) -> Upload:
+    """Ingests the newest original once more, by what the knowledge base's settings are now.
+
+    Raises `NotFound`, and `Conflict` (`document_changed`) where a new version arrives meanwhile.
+    """
+    async with parts.database.read(scope) as session:
+        document = await get(session, document_id)
+        newest = await original(session, document_id)
+    with tempfile.TemporaryDirectory(prefix="again-", dir=parts.settings.scratch_dir) as scratch:
+        path = Path(scratch) / "content"
+        await parts.blobs.fetch(scope, newest.blob_key, path)
+        detected = await asyncio.to_thread(detect, path, newest.file_name)
+        request = UploadRequest(
+            document.knowledge_base_id,
+            document.name,
+            None,
+            Received(path, newest.size_bytes, newest.sha256, detected.media_type),
+            None,
+            title=newest.settings.get("title"),
+            file_name=newest.file_name,
+            password=password,
+            document_id=document_id,
+            again=newest.generation,
+        )
+        return await accept(scope, parts, request)
 
 
 async def get(session: ReadSession, document_id: UUID) -> Document:

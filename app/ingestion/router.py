@@ -34,6 +34,7 @@ async def list_operations(
 
 @router.get("/{operation_id}")
 async def get_operation(operation_id: UUID, _scope: Viewer, session: Reading) -> OperationDetail:
+    """An operation with every run of its stages."""
     return await service.get(session, operation_id)
 
 
@@ -60,6 +61,7 @@ async def follow_operation(
 
 @router.post("/{operation_id}:cancel", status_code=202)
 async def cancel_operation(operation_id: UUID, _scope: Editor, session: Writing, parts: PartsDep) -> OperationOut:
+    """Ends an ingestion: at once where it waits, else at its next step. The version before goes on being found."""
     return OperationOut.of(await service.cancel(session, parts, operation_id))
 
 

@@ -4,23 +4,25 @@ from datetime import datetime
 from typing import Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
+from app.core.described import ApiModel
 from app.ingestion.reconciler import IndexReport, TenantReport
 from app.models import Operation, OperationKind, OperationStage, OperationState
 
 
-class OperationError(BaseModel):
+class OperationError(ApiModel):
     code: str
     detail: str
 
 
-class StageOut(BaseModel):
+class StageOut(ApiModel):
     """One run of one stage. `done` and `total` count pages, chunks or vectors, whatever the stage works on."""
 
     model_config = ConfigDict(from_attributes=True)
 
     attempt: int
+    """From 1."""
     stage: str
     done: int
     total: int | None
@@ -29,7 +31,7 @@ class StageOut(BaseModel):
     finished_at: datetime | None
 
 
-class OperationOut(BaseModel):
+class OperationOut(ApiModel):
     id: UUID
     kind: OperationKind
     state: OperationState
@@ -37,6 +39,7 @@ class OperationOut(BaseModel):
     document_id: UUID | None
     generation: int | None
     stage: str | None
+    """Where it is, or has ended: `parse`, `chunk`, `embed`, `index`, `verify`, `activate`."""
     percent: int
     counts: dict[str, int]
     """Of an ingestion: the `chunks` that are searched are those `embedded`, whose vector it made, and those `reused`,
@@ -47,6 +50,7 @@ class OperationOut(BaseModel):
     attempts: int
     max_attempts: int
     cancel_requested: bool
+    """A person has cancelled it. What runs stops at its next step."""
     error: OperationError | None
     created_at: datetime
     started_at: datetime | None
@@ -90,7 +94,7 @@ class OperationDetail(OperationOut):
         )
 
 
-class IndexConsistency(BaseModel):
+class IndexConsistency(ApiModel):
     wanted: int
     """Chunks that it must hold: of active generations of live documents."""
     found: int
@@ -102,7 +106,7 @@ class IndexConsistency(BaseModel):
         return cls(wanted=report.wanted, found=report.found, missing=report.missing_count, orphaned=len(report.orphans))
 
 
-class Consistency(BaseModel):
+class Consistency(ApiModel):
     clean: bool
     vectors: IndexConsistency
     terms: IndexConsistency

@@ -2,8 +2,9 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
+from app.core.described import ApiModel
 from app.core.text import Storable
 from app.knowledge_bases.settings import KnowledgeBaseSettings
 from app.parsing.document import Reading
@@ -14,7 +15,7 @@ Name = Annotated[
 Description = Annotated[str, Storable(max_length=2000)]
 
 
-class KnowledgeBaseIn(BaseModel):
+class KnowledgeBaseIn(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     name: Name
@@ -22,7 +23,7 @@ class KnowledgeBaseIn(BaseModel):
     settings: KnowledgeBaseSettings = Field(default_factory=KnowledgeBaseSettings)
 
 
-class KnowledgeBasePatch(BaseModel):
+class KnowledgeBasePatch(ApiModel):
     """Only what is given is changed; `settings` replaces the whole document."""
 
     model_config = ConfigDict(extra="forbid")
@@ -32,7 +33,7 @@ class KnowledgeBasePatch(BaseModel):
     settings: KnowledgeBaseSettings | None = None
 
 
-class KnowledgeBaseOut(BaseModel):
+class KnowledgeBaseOut(ApiModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
@@ -49,7 +50,7 @@ class KnowledgeBaseDetail(KnowledgeBaseOut):
     chunk_count: int
 
 
-class DocumentProvenance(BaseModel):
+class DocumentProvenance(ApiModel):
     """Where what is found of a document comes from, and what was made of it. Of its active version."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -78,7 +79,7 @@ class DocumentProvenance(BaseModel):
     """Whose text is a person's, no more the file's."""
 
 
-class TreeNode(BaseModel):
+class TreeNode(ApiModel):
     """A heading under which chunks stand, and what stands below it."""
 
     title: str
@@ -89,7 +90,7 @@ class TreeNode(BaseModel):
     children: list["TreeNode"]
 
 
-class TreeDocument(BaseModel):
+class TreeDocument(ApiModel):
     document_id: UUID
     name: str
     chunks: int

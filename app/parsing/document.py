@@ -57,7 +57,7 @@ class ColumnKind(StrEnum):
 class ColumnProfile(BaseModel):
     """What a column of a table holds below its header."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     kind: ColumnKind
     least: str = ""
@@ -138,10 +138,12 @@ def add_joined(elements: list[Element], element: Element) -> None:
 class Reading(BaseModel):
     """How a file was read, for whoever wants to know what became of it. JSON both ways."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     parser: str | None = None
+    """Name and version."""
     warnings: list[str] = Field(default_factory=list)
+    """What was left out, repaired or uncertain, in sentences."""
     page_modes: dict[str, int] = Field(default_factory=dict)
     """Of PDFs and pictures: how many pages were read in each way (`fast`, `layout`, `ocr`)."""
     confidence: float | None = None

@@ -3,7 +3,9 @@
 from enum import StrEnum
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+
+from app.core.described import ApiModel
 
 
 class Outcome(StrEnum):
@@ -33,7 +35,7 @@ class Outcome(StrEnum):
     """No such chunk: a left-over of an index, or never one of this tenant."""
 
 
-class ExplainedCandidate(BaseModel):
+class ExplainedCandidate(ApiModel):
     model_config = ConfigDict(frozen=True)
 
     chunk_id: UUID
@@ -46,30 +48,31 @@ class ExplainedCandidate(BaseModel):
     """The parent that is returned in its place."""
 
 
-class ExplainedChannel(BaseModel):
+class ExplainedChannel(ApiModel):
     asked: bool
     requested: int
     """How many candidates the engine was asked for in the last round."""
     candidates: list[ExplainedCandidate]
 
 
-class RerankedCandidate(BaseModel):
+class RerankedCandidate(ApiModel):
     model_config = ConfigDict(frozen=True)
 
     chunk_id: UUID
     rank: int
+    """From 1, by the reranker."""
     score: float
     fused_rank: int
     """Where the fusion had put it."""
 
 
-class ExplainedReranking(BaseModel):
+class ExplainedReranking(ApiModel):
     model: str
     candidates: list[RerankedCandidate]
     """All that it was asked about, best first, whether or not `min_rerank_score` leaves them out."""
 
 
-class ExplainedChunk(BaseModel):
+class ExplainedChunk(ApiModel):
     """Why a chunk that was asked about is, or is not, among the hits."""
 
     chunk_id: UUID
@@ -92,7 +95,7 @@ class ExplainedChunk(BaseModel):
     reason: str
 
 
-class ExplainedDocument(BaseModel):
+class ExplainedDocument(ApiModel):
     """Why a document that was asked about is, or is not, among the hits."""
 
     document_id: UUID
@@ -101,7 +104,7 @@ class ExplainedDocument(BaseModel):
     """Its best three."""
 
 
-class ExplainedMerge(BaseModel):
+class ExplainedMerge(ApiModel):
     """A parent among the hits, and why it is read in place of what was found of it."""
 
     chunk_id: UUID
@@ -112,7 +115,7 @@ class ExplainedMerge(BaseModel):
     """One was enough."""
 
 
-class Explanation(BaseModel):
+class Explanation(ApiModel):
     terms: list[str]
     """Terms of the query, stop words left out."""
     unknown_terms: list[str]

@@ -6,9 +6,10 @@ from enum import StrEnum
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, ConfigDict, Field, model_validator
 
 from app.chunking.chunk import ChunkKind, Provenance
+from app.core.described import ApiModel
 from app.core.text import Storable
 from app.parsing.document import BoundingBox
 from app.retrieval.explained import Explanation
@@ -43,7 +44,7 @@ MetadataChoice = MetadataValue | Annotated[list[MetadataValue], Field(min_length
 Moment = Annotated[AwareDatetime, Field(ge=EARLIEST, le=LATEST)]
 
 
-class RetrieveFilter(BaseModel):
+class RetrieveFilter(ApiModel):
     """All conditions hold at once; one that is absent or empty says nothing."""
 
     model_config = ConfigDict(extra="forbid")
@@ -71,7 +72,7 @@ class RetrieveFilter(BaseModel):
         }
 
 
-class RetrieveRequest(BaseModel):
+class RetrieveRequest(ApiModel):
     """What is absent comes from the settings of the knowledge bases asked, or else from the defaults."""
 
     model_config = ConfigDict(extra="forbid")
@@ -151,7 +152,7 @@ class UsedSettings(RetrievalSettings):
     """Settings that the request named itself."""
 
 
-class Scores(BaseModel):
+class Scores(ApiModel):
     """None where a channel lacks the chunk or was not asked."""
 
     dense: float | None
@@ -166,7 +167,7 @@ class Scores(BaseModel):
     """On the reranker's own scale; None where it was not asked about the chunk, or failed."""
 
 
-class Ranks(BaseModel):
+class Ranks(ApiModel):
     """From 1, among the candidates that may be seen."""
 
     dense: int | None
@@ -176,7 +177,7 @@ class Ranks(BaseModel):
     """Among those that the reranker was asked about."""
 
 
-class Hit(BaseModel):
+class Hit(ApiModel):
     chunk_id: UUID
     document_id: UUID
     document_name: str
@@ -206,7 +207,7 @@ class Hit(BaseModel):
     """Where this is a parent: the chunks that were found, best first, in whose place its text and place are given."""
 
 
-class TookMs(BaseModel):
+class TookMs(ApiModel):
     """Milliseconds. `embed` and `dense` go on at the same time as `bm25`; repeated rounds add up."""
 
     authorise: float = 0
@@ -218,7 +219,7 @@ class TookMs(BaseModel):
     total: float = 0
 
 
-class RetrievalResult(BaseModel):
+class RetrievalResult(ApiModel):
     """Hits, best first."""
 
     hits: list[Hit]

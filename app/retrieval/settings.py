@@ -5,6 +5,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app.core.described import ApiModel
 from app.retrieval.fusion import ChannelWeights, FusionMethod, FusionSettings
 
 LEAST_CANDIDATES = 100
@@ -53,7 +54,7 @@ class FusionOptions(BaseModel):
         return FusionSettings(method=self.method, k=self.k, adaptive=self.adaptive, weights=weights)
 
 
-class RetrievalSettings(BaseModel):
+class RetrievalSettings(ApiModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     mode: SearchMode = SearchMode.HYBRID

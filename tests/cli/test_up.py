@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.invocation import invocation
+from app.cli.main import run
 from app.core import data_folder
 from tests.e2e.shapes import REPOSITORY, START_SECONDS, STOP_SECONDS, free_port
 
@@ -62,6 +63,51 @@ def test_it_stops_when_it_is_told_to(folder: Path) -> None:
     assert said.endswith("Stopped.\n")
     with data_folder.locked(folder / "data"):  # is free again
         pass
+
+
+SERVERS = ("DATABASE_URL", "REDIS_URL", "QDRANT_URL", "ELASTICSEARCH_URL")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {},
+            "embedded_worker: A separate worker needs servers. Set DATABASE_URL, REDIS_URL, QDRANT_URL, ELASTICSEARCH",
+        ),
+        ({"QDRANT_URL": "http://localhost:1"}, "Set DATABASE_URL, REDIS_URL, ELASTICSEARCH_URL; without them"),
+        ({"DATABASE_URL": "postgresql://localhost/x"}, "bad_setting: DATABASE_URL without REDIS_URL: API and workers"),
+        ({"BIGGRAPH_PORT": "many"}, "bad_setting: BIGGRAPH_PORT: Input should be a valid integer"),
+    ],
+    ids=["no server", "one server", "no broker", "no number"],
+)
+def test_a_worker_that_cannot_start_says_in_one_line_what_to_set(
+    folder: Path, given: dict[str, str], said: str
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "celery", "--workdir", str(REPOSITORY), "-A", "workers", "worker"],
+        check=False,
+        cwd=folder,  # where no `.env` sets anything
+        env={**os.environ, **dict.fromkeys(SERVERS, ""), **given},
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+    )
+    assert ended.returncode == 1
+    assert said in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1, ended.stderr
+
+
+def test_a_bad_setting_is_told_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REDIS_URL", "")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://localhost/x")
+    assert run(["up"]) == 1
+    assert capsys.readouterr().err == (
+        "bad_setting: DATABASE_URL without REDIS_URL: API and workers on a server need a broker they share.\n"
+    )
 
 
 @pytest.mark.parametrize(("arguments", "code"), [(["kb", "--help"], 0), (["whoami"], 1), (["nonsense"], 2)])
