@@ -177,7 +177,9 @@ class _Recording:
                 f"Your tenant has {documents} documents and may have no more. Delete some first.",
                 code="document_quota",
             )
-        more = self.request.file.size_bytes - (replaced.size_bytes if replaced else 0)
+        active = await repository.active_bytes(self.session, replaced) if replaced else 0
+        counted = max(replaced.size_bytes, active) if replaced else 0
+        more = max(self.request.file.size_bytes, active) - counted
         if more > 0 and stored + more > settings.tenant_max_bytes:
             raise TooManyRequests(
                 f"Your tenant stores {stored} of {settings.tenant_max_bytes} bytes; “{self.request.name}” does not "
@@ -210,6 +212,8 @@ class _Recording:
         """A new version beside the old one, which goes on being found until the new one is complete."""
         for operation_id in await repository.unfinished_ingestions(self.session, document.id):
             await self.parts.ledger.cancel(self.session, operation_id)
+        if await repository.retire_unfinished(self.session, document.id):
+            _purge(self.session, self.scope, self.parts, document)
         return Upload(document, self._new_generation(kb, document), "replaced")
 
     def _new_generation(self, kb: KnowledgeBase, document: Document) -> Operation:
@@ -329,6 +333,11 @@ async def delete(session: WriteSession, scope: TenantScope, parts: Parts, docume
     for operation_id in await repository.unfinished_ingestions(session, document.id):
         await parts.ledger.cancel(session, operation_id)
     await repository.add_receipt(session, scope, document)
+    _purge(session, scope, parts, document)
+
+
+def _purge(session: WriteSession, scope: TenantScope, parts: Parts, document: Document) -> None:
+    """Of a deleted document everything, of another one its retired versions."""
     parts.ledger.enqueue(
         session,
         scope,
