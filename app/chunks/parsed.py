@@ -7,7 +7,7 @@ rows of large tables stand beside it, and only the pages that are asked for are 
 import asyncio
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,9 +18,12 @@ from pydantic_core import from_json
 
 from app.chunking.sections import HeadingPath
 from app.chunking.table_forms import whole_names
+from app.chunks import repository
 from app.chunks.schemas import OutlineNode, OutlineOut, TableOut
 from app.core.errors import EngineRejected, NotFound
 from app.core.scope import TenantScope
+from app.core.slots import TenantSlots
+from app.documents import service as documents
 from app.ingestion.projection import cells_key, parsed_key
 from app.models import Document
 from app.parsing.cells import page_name
@@ -39,26 +42,87 @@ MOST_COLUMNS = 20_000
 
 
 class ParsedForms:
-    """Reads one parsed form at a time, however many are asked for."""
+    """Reads one parsed form at a time, however many are asked for, in turns that are fair to other tenants.
+
+    Everything raises `NotFound` for a document that is not there, or of which nothing is ready yet.
+    """
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._turn = asyncio.Semaphore(1)
+        self._turns = TenantSlots(1)
+
+    async def tables(
+        self, scope: TenantScope, document_id: UUID, after: int, limit: int
+    ) -> tuple[list[TableOut], bool]:
+        """At most `limit` tables, fewer of wide ones, of which the first `after` are left out; whether more follow."""
+
+        async def read(document: Document) -> tuple[list[TableOut], bool]:
+            return await self._read(scope, document, lambda form: _tables_out(form, after, limit))
+
+        return await self._of_active(scope, document_id, read)
 
     async def table_rows(
-        self, scope: TenantScope, document: Document, number: int, after: int, limit: int, columns_after: int
+        self, scope: TenantScope, document_id: UUID, number: int, after: int, limit: int, columns_after: int
     ) -> "TableRows":
         """At most `limit` rows of a table, of which the first `after` are left out; of a wide one fewer.
 
         At most `MOST_COLUMNS` columns, of which the first `columns_after` are left out; rows are as many whichever
-        columns are asked for. Raises `NotFound`.
+        columns are asked for. Raises `NotFound` for a number that no table has, too.
         """
         columns = slice(columns_after, columns_after + MOST_COLUMNS)
-        found, stored = await self.read(scope, document, lambda form: _rows(form, number, after, limit, columns))
-        if stored is not None:
-            first, most = found.table.header_rows + after, _fitting(found.table, limit)
-            found.rows.extend([row async for row in self._stored(scope, document, stored, first, most, columns)])
-        return found
+
+        async def read(document: Document) -> TableRows:
+            found, stored = await self._read(scope, document, lambda form: _rows(form, number, after, limit, columns))
+            if stored is not None:
+                first, most = found.table.header_rows + after, _fitting(found.table, limit)
+                found.rows.extend([row async for row in self._stored(scope, document, stored, first, most, columns)])
+            return found
+
+        return await self._of_active(scope, document_id, read)
+
+    async def outline(self, scope: TenantScope, document_id: UUID) -> OutlineOut:
+        """Headings as a tree, with the chunks that hold their text."""
+
+        async def read(document: Document) -> OutlineOut:
+            async with self._parts.database.read(scope) as session:
+                places = await repository.places(session, document)
+            return await self._read(scope, document, lambda form: _outline(form, document.id, places))
+
+        return await self._of_active(scope, document_id, read)
+
+    async def _of_active(
+        self, scope: TenantScope, document_id: UUID, read: Callable[[Document], Awaitable[Result]]
+    ) -> Result:
+        """What `read` finds in the active version.
+
+        While it waits and reads another version may take the place of that one, which is purged then: where something
+        is missing it is looked for in the newer one.
+        """
+        document = await self._active(scope, document_id)  # before the turn: what is not there need not wait
+        async with self._turns.slot(scope.tenant_id):
+            while True:
+                try:
+                    return await read(document)
+                except NotFound:
+                    newer = await self._active(scope, document_id)
+                    if newer.active_generation == document.active_generation:
+                        raise
+                    document = newer
+
+    async def _active(self, scope: TenantScope, document_id: UUID) -> Document:
+        async with self._parts.database.read(scope) as session:
+            document = await documents.get(session, document_id)
+        if document.active_generation is None:
+            raise NotFound(f"Nothing of the document {document_id} is ready yet.", code="parsed_form_not_found")
+        return document
+
+    async def _read(self, scope: TenantScope, document: Document, look: Callable[[ParsedForm], Result]) -> Result:
+        """What `look`, in a thread, makes of a version's parsed form."""
+        key = parsed_key(document.id, document.active_generation or 0)
+        with tempfile.TemporaryDirectory(prefix="parsed-", dir=self._parts.settings.scratch_dir) as scratch:
+            path = Path(scratch) / "parsed.json"
+            await self._parts.blobs.fetch(scope, key, path)
+            return await asyncio.to_thread(lambda: look(from_json(path.read_bytes())))
 
     async def _stored(
         self, scope: TenantScope, document: Document, cells: StoredCells, first: int, limit: int, columns: slice
@@ -79,22 +143,9 @@ class ParsedForms:
                 raise EngineRejected("The cells of this table are damaged.", code="cells_damaged")
             first += len(rows)
 
-    async def read(self, scope: TenantScope, document: Document, look: Callable[[ParsedForm], Result]) -> Result:
-        """What `look`, in a thread, makes of the active version's parsed form. `NotFound` where nothing is ready."""
-        if document.active_generation is None:
-            raise NotFound(f"Nothing of the document {document.id} is ready yet.", code="parsed_form_not_found")
-        async with self._turn:
-            with tempfile.TemporaryDirectory(prefix="parsed-", dir=self._parts.settings.scratch_dir) as scratch:
-                path = Path(scratch) / "parsed.json"
-                await self._parts.blobs.fetch(scope, parsed_key(document.id, document.active_generation), path)
-                return await asyncio.to_thread(lambda: look(from_json(path.read_bytes())))
 
-
-def tables(form: ParsedForm, after: int, limit: int) -> tuple[list[TableOut], bool]:
-    """At most `limit` tables, of which the first `after` are left out, fewer of wide ones; and whether more follow.
-
-    Of each the first columns: at least one table is given, so its columns may be more than an answer holds.
-    """
+def _tables_out(form: ParsedForm, after: int, limit: int) -> tuple[list[TableOut], bool]:
+    """Of each the first columns: at least one table is given, so its columns may be more than an answer holds."""
     found: list[TableOut] = []
     columns = 0
     for number, page, table in _tables(form, after):
@@ -163,7 +214,7 @@ def _table_out(number: int, page: int | None, table: Table, columns: slice) -> T
     )
 
 
-def outline(form: ParsedForm, document_id: UUID, places: Sequence[tuple[UUID, int, int]]) -> OutlineOut:
+def _outline(form: ParsedForm, document_id: UUID, places: Sequence[tuple[UUID, int, int]]) -> OutlineOut:
     """Headings as a tree. `places`: chunks with start and end in the document's text."""
     top = OutlineOut(document_id=document_id, title=form.get("title", ""), chunk_ids=[], headings=[], truncated=False)
     starts: list[int] = []

@@ -18,7 +18,7 @@ from app.core.errors import Conflict, InvalidInput, NotFound
 from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
 from app.documents import service as documents
-from app.models import Chunk, ChunkEdit, Document, Operation, OperationKind
+from app.models import Chunk, ChunkEdit, Operation, OperationKind
 from app.ports.parts import Parts
 
 
@@ -93,11 +93,6 @@ async def _require_readable(session: ReadSession, parts: Parts, chunk: Chunk, te
 
 async def history(session: ReadSession, chunk_id: UUID, request: PageRequest) -> list[ChunkEdit]:
     return await repository.history_page(session, (await get(session, chunk_id)).id, request)
-
-
-async def places(session: ReadSession, document: Document) -> list[tuple[UUID, int, int]]:
-    """Id, start and end (characters of the document's text) of the chunks that are searched, in order."""
-    return await repository.places(session, document)
 
 
 def not_found(chunk_id: UUID) -> NotFound:
