@@ -162,11 +162,23 @@ class _Recording:
         """Whether ingesting the request would make of the document what is there, or on its way, already."""
         if known.sha256 != self.request.file.sha256 or known.status is DocumentStatus.FAILED:
             return False
+        if known.status is not DocumentStatus.READY and not await self._is_on_its_way(known):
+            return False
         if self.request.title is None:  # a file says in itself what it is called
             return True
         newest = await repository.newest_generation(self.session, known)
         asked = (self.request.title, self.request.file.media_type)  # both are part of what is searched
         return newest is not None and (newest.title, newest.media_type) == asked
+
+    async def _is_on_its_way(self, known: Document) -> bool:
+        """Whether the ingestion that goes on may come to its end, and has no other password still to try."""
+        operation = await repository.newest_ingestion(self.session, known)
+        generation = await repository.newest_generation(self.session, known)
+        if operation is None or generation is None or operation.cancel_requested_at is not None:
+            return False
+        if self.request.password is None or generation.parser is not None:  # it has been read
+            return True
+        return passwords.of_generation(self.parts, generation) == self.request.password.get_secret_value()
 
     async def _check_quota(self, replaced: Document | None) -> None:
         settings = self.parts.settings

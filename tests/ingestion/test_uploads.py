@@ -11,6 +11,7 @@ from app.core.errors import TooManyRequests
 from app.core.ids import new_id
 from app.core.scope import Role, TenantScope
 from app.documents import repository
+from app.ingestion import service as ingestion
 from app.ports.parts import Parts
 from tests.conftest import Person, Register, until
 from tests.ingestion.bench import Bench
@@ -138,6 +139,21 @@ async def test_versions_that_failed_are_not_kept(shelf: Shelf, parts: Parts) -> 
     assert (await shelf.client.get(path)).content == b"%PDF-1.2"
     assert await shelf.found("lamp") == 1
     assert (await shelf.client.get("/v1/consistency")).json()["clean"]
+
+
+async def test_what_is_sent_again_while_its_ingestion_is_cancelled_is_ingested(bench: Bench) -> None:
+    """The one that was told to stop stops, and would leave nothing of the file."""
+    upload = await bench.upload("The lamp shines far.")
+    operation = upload.operation
+    assert operation is not None
+    await bench.claim(operation.id)
+    assert (await bench.upload("The lamp shines far.")).outcome == "unchanged"
+    async with bench.parts.database.write(bench.scope) as session:
+        await ingestion.cancel(session, bench.parts, operation.id)
+    assert (await bench.upload("The lamp shines far.")).outcome == "replaced"
+    await bench.lose_lease(operation.id)
+    await bench.work()
+    assert (await bench.document(upload.document.id)).status == "ready"
 
 
 @pytest.mark.parametrize(
