@@ -1,11 +1,14 @@
-"""A limit to what is done at once in this process, with the same fairness among tenants as `app.core.turns`."""
+"""Limits to what is done at once in this process: of all, with the same fairness among tenants as `app.core.turns`, or
+of each person."""
 
 import asyncio
 import itertools
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from uuid import UUID
+
+from app.core.errors import TooManyRequests
 
 
 class TenantSlots:
@@ -68,3 +71,31 @@ class TenantSlots:
         if not self._held[tenant_id] and all(tenant_id != waiting[0] for waiting in self._waiting):
             del self._held[tenant_id]
             self._given.pop(tenant_id, None)
+
+
+class Places:
+    """So many of one thing for each person at once; nobody waits for one. Lives on one event loop.
+
+    `things` is what they are in the plural, a word that may stand in a code.
+    """
+
+    def __init__(self, each: int, things: str) -> None:
+        self._each = each
+        self._things = things
+        self._taken: Counter[UUID] = Counter()
+
+    @contextmanager
+    def place(self, person_id: UUID) -> Iterator[None]:
+        """Taken while the block runs. Raises `TooManyRequests` where the person has all of theirs."""
+        if self._taken[person_id] >= self._each:
+            raise TooManyRequests(
+                f"You have {self._each} {self._things} open already. Close one, then try again.",
+                code=f"too_many_{self._things}",
+            )
+        self._taken[person_id] += 1
+        try:
+            yield
+        finally:
+            self._taken[person_id] -= 1
+            if not self._taken[person_id]:
+                del self._taken[person_id]
