@@ -8,8 +8,8 @@ from fastapi import Depends, FastAPI, Request
 
 from app.core.slots import Places
 
-STREAMS_EACH = 32
-"""Of operations that one person follows: each asks Postgres four times a second, and all tenants share that."""
+STREAMS_EACH = 16
+"""Of operations that one person follows: each asks Postgres twice a second, and all tenants share that."""
 
 
 @asynccontextmanager
