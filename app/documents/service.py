@@ -154,7 +154,8 @@ class _Recording:
             return await lock(self.session, self.request.document_id)
         facts, external_id, sha256 = self.request.facts, self.request.external_id, self.request.file.sha256
         name = self.request.name if facts and facts.replace_same_name else None
-        for identity in (external_id,) if external_id is not None else filter(None, (name, sha256)):
+        identities = {external_id} if external_id is not None else {name, sha256}
+        for identity in sorted(filter(None, identities)):  # or two would wait in a circle: a name may be another's hash
             await repository.lock_upload(self.session, kb.id, identity)
         return await repository.find_same(self.session, kb.id, external_id=external_id, name=name, sha256=sha256)
 

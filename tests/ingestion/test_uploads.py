@@ -1,6 +1,7 @@
 """What an upload makes of a document that is known, how much a tenant may store, and an original that is lost."""
 
 import asyncio
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -87,6 +88,16 @@ async def test_a_file_of_the_same_name_replaces_the_newest_where_that_is_asked_f
     assert (await shelf.send(text("rudder", replace_same_name=True)))["outcome"] == "unchanged"
     fresh = await shelf.send({**text("keel", replace_same_name=True), "name": "new.txt"})
     assert fresh["outcome"] == "created"
+
+
+async def test_files_named_by_the_hashes_of_one_another_do_not_wait_in_a_circle(shelf: Shelf) -> None:
+    lamp, anchor = b"All about the lamp.", b"All about the anchor."
+    files = [(sha256(anchor).hexdigest(), lamp), (sha256(lamp).hexdigest(), anchor)] * 8
+    answers = await asyncio.gather(
+        *(shelf.client.post(shelf.path, files={"file": file}, data={"replace_same_name": "true"}) for file in files)
+    )
+    assert [answer.status_code for answer in answers] == [202] * len(files)
+    assert len((await shelf.client.get(shelf.path)).json()["items"]) == 2
 
 
 async def test_an_idempotency_key_of_another_title(shelf: Shelf) -> None:
