@@ -2,7 +2,7 @@
 
 from app.agent.markers import marked_segments
 from app.agent.passages import Passage, Passages
-from app.agent.rendering import CitationReference
+from app.agent.rendering import CitationReference, checksum
 from app.agent.state import Turn
 from app.models import AnswerKind
 from app.terms import index_terms, query_terms
@@ -32,6 +32,7 @@ def reference(passage: Passage, start: int, end: int) -> CitationReference:
         document_id=str(passage.document_id),
         start=start,
         end=end,
+        crc32=checksum(passage.text[start:end]),
     )
 
 

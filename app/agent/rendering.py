@@ -2,11 +2,14 @@
 
 Stored are the answer's own words and references: citations name a chunk and a span of its text, and an extractive
 answer holds a place (`\\ue000<index of the citation>\\ue001`) where a sentence of a document stands. The text itself is
-put in when the answer is read. So what was deleted since is not shown, and needs no search for copies.
+put in when the answer is read. So what was deleted since is not shown, and needs no search for copies. Nor is what was
+edited since: other words, at the place of those that were cited, would be a quote that the answer never rested on.
 """
 
 import re
+import zlib
 from collections.abc import Collection, Mapping, Sequence
+from typing import NotRequired
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -29,6 +32,8 @@ class CitationReference(TypedDict):
     document_id: str
     start: int
     end: int
+    crc32: NotRequired[int]
+    """Of the words cited: tells whether they still stand there, and not what they were. Answers of old have none."""
 
 
 class Span(BaseModel):
@@ -54,7 +59,7 @@ class Citation(BaseModel):
     quote: str | None = Field(None, description="The words in the document; null where they can't be shown any more.")
     span: Span
     removed: bool = Field(
-        False, description="The passage is not there any more: deleted, or replaced by a new version."
+        False, description="The passage is not there any more: deleted, edited, or replaced by a new version."
     )
 
 
@@ -83,11 +88,17 @@ def without_places(text: str) -> str:
     return re.sub("[\0\ue000\ue001\ud800-\udfff]", "", text)
 
 
+def checksum(words: str) -> int:
+    return zlib.crc32(words.encode())
+
+
 def render_citation(
     reference: CitationReference, chunk: ShownChunk | None, document_name: str | None = None
 ) -> Citation:
     """`chunk` is None where it can't be read any more; `document_name` then names a document that still lives."""
     start, end = reference["start"], reference["end"]
+    if chunk is not None and reference.get("crc32") not in (None, checksum(chunk.text[start:end])):
+        document_name, chunk = chunk.document_name, None
     provenance = provenance_of(chunk.provenance, start, end) if chunk else []
     page = chunk.page if chunk else None
     return Citation(

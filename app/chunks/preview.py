@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from app.chunking.chunk import DraftChunk
@@ -9,6 +10,7 @@ from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.chunks.schemas import PreviewedChunk, PreviewForm, PreviewOut
 from app.core.errors import TooManyRequests
+from app.core.slots import TenantSlots
 from app.documents.uploads import Received
 from app.ingestion.embedding_in_threads import embedding_in_threads
 from app.models import KnowledgeBase
@@ -28,26 +30,25 @@ WAIT_SECONDS = 20.0
 
 
 class Previews:
-    """Some previews at a time: they take the processor from ingestion, and a person waits for each."""
+    """Some previews at a time, in fair turns: they take the processor from ingestion, and a person waits for each."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = TenantSlots(AT_ONCE)
 
     async def preview(self, kb: KnowledgeBase, form: PreviewForm, file: Received) -> PreviewOut:
         """Raises `ParseFailed`, `InvalidInput`, and `TooManyRequests` where others take too long."""
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                await self._turns.acquire()
-        except TimeoutError as error:
-            raise TooManyRequests("Other previews are being made. Try again in a moment.", code="busy") from error
-        try:
-            async with asyncio.timeout(WHOLE_SECONDS):
-                return await self._preview(kb, form, file)
-        except TimeoutError as error:
-            raise parse_failure("timed_out") from error
-        finally:
-            self._turns.release()
+        async with AsyncExitStack() as turn:
+            try:
+                async with asyncio.timeout(WAIT_SECONDS):
+                    await turn.enter_async_context(self._turns.slot(kb.tenant_id))
+            except TimeoutError as error:
+                raise TooManyRequests("Other previews are being made. Try again in a moment.", code="busy") from error
+            try:
+                async with asyncio.timeout(WHOLE_SECONDS):
+                    return await self._preview(kb, form, file)
+            except TimeoutError as error:
+                raise parse_failure("timed_out") from error
 
     async def _preview(self, kb: KnowledgeBase, form: PreviewForm, file: Received) -> PreviewOut:
         settings = form.settings or ChunkingSettings.model_validate(kb.settings["chunking"])

@@ -41,7 +41,7 @@ async def history_page(session: ReadSession, chunk_id: UUID, request: PageReques
 
 
 async def places(session: ReadSession, document: Document) -> list[tuple[UUID, int, int]]:
-    """Id, start and end of the chunks of the active generation that are searched, in order."""
+    """Id, start and end (characters of its text) of the chunks of the active generation that are searched, in order."""
     rows = await session.execute(
         select(Chunk.id, Chunk.start_offset, Chunk.end_offset)
         .where(Chunk.document_id == document.id, Chunk.generation == document.active_generation, Chunk.level == 0)

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from app.chunks import service
-from app.chunks.parsed import elements, outline, tables
 from app.chunks.preview import MOST_BYTES
 from app.chunks.schemas import (
     ChunkChangeOut,
@@ -24,7 +23,6 @@ from app.chunks.schemas import (
 )
 from app.chunks.state import WorkshopDep, workshop_lifespan
 from app.core.pagination import Page, Paging, by_id, page_of
-from app.documents import service as documents
 from app.documents.forms import form_schema, read_file_form
 from app.documents.schemas import ChunkOut
 from app.documents.uploads import receive
@@ -92,16 +90,13 @@ async def get_chunk_history(chunk_id: UUID, paging: Paging, _scope: Viewer, sess
 async def list_elements(
     document_id: UUID,
     scope: Viewer,
-    parts: PartsDep,
     workshop: WorkshopDep,
     after: Annotated[int, Query(ge=0, lt=2**31, description="Number after which to begin", alias="cursor")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     page: Annotated[int | None, Query(ge=1, lt=2**31, description="Only what stands on this page")] = None,
 ) -> Page[ElementOut]:
     """All that was read of the active version, in reading order, before it was cut into chunks."""
-    async with parts.database.read(scope) as session:
-        document = await documents.get(session, document_id)
-    items, more = await workshop.parsed.read(scope, document, lambda form: elements(form, after, limit, page))
+    items, more = await workshop.parsed.elements(scope, document_id, after, limit, page)
     return Page(items=items, next_cursor=str(items[-1].number) if more else None)
 
 
@@ -109,15 +104,12 @@ async def list_elements(
 async def list_tables(
     document_id: UUID,
     scope: Viewer,
-    parts: PartsDep,
     workshop: WorkshopDep,
     after: Annotated[int, Query(ge=0, lt=2**31, description="Number after which to begin", alias="cursor")] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[TableOut]:
     """Tables with their columns, of wide ones fewer than `limit`."""
-    async with parts.database.read(scope) as session:
-        document = await documents.get(session, document_id)
-    items, more = await workshop.parsed.read(scope, document, lambda form: tables(form, after, limit))
+    items, more = await workshop.parsed.tables(scope, document_id, after, limit)
     return Page(items=items, next_cursor=str(items[-1].number) if more else None)
 
 
@@ -126,7 +118,6 @@ async def get_table(
     document_id: UUID,
     number: Annotated[int, Path(ge=1, lt=2**31)],
     scope: Viewer,
-    parts: PartsDep,
     workshop: WorkshopDep,
     after: Annotated[int, Query(ge=0, lt=2**31, description="Rows to leave out", alias="cursor")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -137,9 +128,7 @@ async def get_table(
 
     As Markdown the header is repeated on each page; `x-next-cursor` and `x-next-column-cursor` name the next ones.
     """
-    async with parts.database.read(scope) as session:
-        document = await documents.get(session, document_id)
-    found = await workshop.parsed.table_rows(scope, document, number, after, limit, columns_after)
+    found = await workshop.parsed.table_rows(scope, document_id, number, after, limit, columns_after)
     table, rows = found.table, found.rows
     cursor = str(after + len(rows)) if rows and after + len(rows) < table.row_count else None
     columns = columns_after + len(table.columns)
@@ -158,9 +147,6 @@ def _as_markdown(
 
 
 @router.get("/v1/documents/{document_id}/outline")
-async def get_outline(document_id: UUID, scope: Viewer, parts: PartsDep, workshop: WorkshopDep) -> OutlineOut:
+async def get_outline(document_id: UUID, scope: Viewer, workshop: WorkshopDep) -> OutlineOut:
     """The document's headings as a tree, each with its page and the chunks that hold its text."""
-    async with parts.database.read(scope) as session:
-        document = await documents.get(session, document_id)
-        places = await service.places(session, document)
-    return await workshop.parsed.read(scope, document, lambda form: outline(form, document.id, places))
+    return await workshop.parsed.outline(scope, document_id)

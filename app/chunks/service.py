@@ -19,7 +19,7 @@ from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
 from app.documents import service as documents
 from app.ingestion import edits
-from app.models import Chunk, ChunkEdit, Document, Operation, OperationKind
+from app.models import Chunk, ChunkEdit, Operation, OperationKind
 from app.ports.parts import Parts
 
 
@@ -98,11 +98,6 @@ async def history(session: ReadSession, chunk_id: UUID, request: PageRequest) ->
     if not found:
         await get(session, chunk_id)
     return found
-
-
-async def places(session: ReadSession, document: Document) -> list[tuple[UUID, int, int]]:
-    """Id, start and end (characters of the document's text) of the chunks that are searched, in order."""
-    return await repository.places(session, document)
 
 
 def not_found(chunk_id: UUID) -> NotFound:

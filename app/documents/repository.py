@@ -10,12 +10,14 @@ from sqlalchemy.dialects.postgresql import insert
 from app.core.database import ReadSession, WriteSession
 from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
+from app.ingestion import passwords
 from app.models import (
     Chunk,
     DeletionReceipt,
     Document,
     DocumentStatus,
     Generation,
+    GenerationState,
     IdempotencyKey,
     KnowledgeBase,
     Operation,
@@ -120,13 +122,44 @@ async def lock_usage(session: WriteSession, tenant_id: UUID) -> None:
 
 
 async def usage(session: ReadSession) -> tuple[int, int]:
-    """Documents of the tenant and the bytes of their newest uploads."""
+    """Documents of the tenant, and their bytes: of each the larger of its newest upload and the version that is found.
+
+    Both are kept where the newest has failed. Were they added up, nobody at the limit could replace anything.
+    """
+    size = func.greatest(Document.size_bytes, Generation.size_bytes)  # which leaves out a null
     row = (
         await session.execute(
-            select(func.count(), func.coalesce(func.sum(Document.size_bytes), 0)).where(Document.deleted_at.is_(None))
+            select(func.count(), func.coalesce(func.sum(size), 0))
+            .select_from(Document)
+            .outerjoin(Generation, _IS_ACTIVE)
+            .where(Document.deleted_at.is_(None))
         )
     ).one()
     return int(row[0]), int(row[1])
+
+
+async def active_bytes(session: ReadSession, document: Document) -> int:
+    """Of the original of the version that is found; 0 where none is."""
+    query = select(Generation.size_bytes).join(Document, _IS_ACTIVE).where(Document.id == document.id)
+    return await session.scalar(query) or 0
+
+
+async def retire_unfinished(session: WriteSession, document_id: UUID) -> bool:
+    """Gives up the versions that were never finished, for a newer one; whether there were any.
+
+    No ingestion can finish one any more: theirs are cancelled, or have failed and can't be retried.
+    """
+    retired = await session.scalars(
+        update(Generation)
+        .where(Generation.document_id == document_id, Generation.state == GenerationState.BUILDING)
+        .values(state=GenerationState.RETIRED, settings=passwords.settings_without())
+        .execution_options(synchronize_session=False)
+        .returning(Generation.generation)
+    )
+    return bool(retired.all())
+
+
+_IS_ACTIVE = and_(Generation.document_id == Document.id, Generation.generation == Document.active_generation)
 
 
 async def newest_generation(session: ReadSession, document: Document) -> Generation | None:

@@ -165,7 +165,8 @@ class _Recording:
             return await lock(self.session, self.request.document_id)
         facts, external_id, sha256 = self.request.facts, self.request.external_id, self.request.file.sha256
         name = self.request.name if facts and facts.replace_same_name else None
-        for identity in (external_id,) if external_id is not None else filter(None, (name, sha256)):
+        identities = {external_id} if external_id is not None else {name, sha256}
+        for identity in sorted(filter(None, identities)):  # or two would wait in a circle: a name may be another's hash
             await repository.lock_upload(self.session, kb.id, identity)
         return await repository.find_same(self.session, kb.id, external_id=external_id, name=name, sha256=sha256)
 
@@ -175,11 +176,23 @@ class _Recording:
             return False
         if known.sha256 != self.request.file.sha256 or known.status is DocumentStatus.FAILED:
             return False
+        if known.status is not DocumentStatus.READY and not await self._is_on_its_way(known):
+            return False
         if self.request.title is None:  # a file says in itself what it is called
             return True
         newest = await repository.newest_generation(self.session, known)
         asked = (self.request.title, self.request.file.media_type)  # both are part of what is searched
         return newest is not None and (newest.title, newest.media_type) == asked
+
+    async def _is_on_its_way(self, known: Document) -> bool:
+        """Whether the ingestion that goes on may come to its end, and has no other password still to try."""
+        operation = await repository.newest_ingestion(self.session, known)
+        generation = await repository.newest_generation(self.session, known)
+        if operation is None or generation is None or operation.cancel_requested_at is not None:
+            return False
+        if self.request.password is None or generation.parser is not None:  # it has been read
+            return True
+        return passwords.of_generation(self.parts, generation) == self.request.password.get_secret_value()
 
     async def _check_quota(self, replaced: Document | None) -> None:
         settings = self.parts.settings
@@ -190,7 +203,9 @@ class _Recording:
                 f"Your tenant has {documents} documents and may have no more. Delete some first.",
                 code="document_quota",
             )
-        more = self.request.file.size_bytes - (replaced.size_bytes if replaced else 0)
+        active = await repository.active_bytes(self.session, replaced) if replaced else 0
+        counted = max(replaced.size_bytes, active) if replaced else 0
+        more = max(self.request.file.size_bytes, active) - counted
         if more > 0 and stored + more > settings.tenant_max_bytes:
             raise TooManyRequests(
                 f"Your tenant stores {stored} of {settings.tenant_max_bytes} bytes; “{self.request.name}” does not "
@@ -223,6 +238,8 @@ class _Recording:
         """A new version beside the old one, which goes on being found until the new one is complete."""
         for operation_id in await repository.unfinished_ingestions(self.session, document.id):
             await self.parts.ledger.cancel(self.session, operation_id)
+        if await repository.retire_unfinished(self.session, document.id):
+            _purge(self.session, self.scope, self.parts, document)
         return Upload(document, self._new_generation(kb, document), "replaced")
 
     def _new_generation(self, kb: KnowledgeBase, document: Document) -> Operation:
@@ -370,6 +387,11 @@ async def delete(session: WriteSession, scope: TenantScope, parts: Parts, docume
     for operation_id in await repository.unfinished_ingestions(session, document.id):
         await parts.ledger.cancel(session, operation_id)
     await repository.add_receipt(session, scope, document)
+    _purge(session, scope, parts, document)
+
+
+def _purge(session: WriteSession, scope: TenantScope, parts: Parts, document: Document) -> None:
+    """Of a deleted document everything, of another one its retired versions."""
     parts.ledger.enqueue(
         session,
         scope,

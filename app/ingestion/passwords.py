@@ -4,9 +4,11 @@ They wait encrypted in the settings of their generation and leave them when the 
 ingestion is given up. A retry after that ends as `encrypted`: the file is uploaded again with its password.
 """
 
+from typing import Any
 from uuid import UUID
 
 from pydantic import SecretStr
+from sqlalchemy import ColumnElement
 
 from app.core import sealing
 from app.models import Generation
@@ -28,6 +30,11 @@ def of_generation(parts: Parts, generation: Generation) -> str | None:
 
 def forget(generation: Generation) -> None:
     generation.settings = {name: value for name, value in generation.settings.items() if name != SETTING}
+
+
+def settings_without() -> ColumnElement[dict[str, Any]]:
+    """In SQL, the settings of generations that are given up unread."""
+    return Generation.settings.op("-")(SETTING)
 
 
 def _purpose(document_id: UUID) -> str:

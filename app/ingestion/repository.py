@@ -305,7 +305,7 @@ async def activate(session: WriteSession, subject: Subject, chunk_count: int, pa
             Generation.state.in_((GenerationState.ACTIVE, GenerationState.BUILDING)),
         )
         # A password of one that was never read is given up with it.
-        .values(state=GenerationState.RETIRED, settings=Generation.settings.op("-")(passwords.SETTING))
+        .values(state=GenerationState.RETIRED, settings=passwords.settings_without())
         .execution_options(synchronize_session=False)
     )
     generation.state, generation.activated_at = GenerationState.ACTIVE, func.now()

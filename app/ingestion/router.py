@@ -13,9 +13,10 @@ from app.identity.access import AdmitAgain, Editor, PartsDep, Reading, Viewer, W
 from app.ingestion import service
 from app.ingestion.repository import OperationFilter
 from app.ingestion.schemas import OperationDetail, OperationOut
+from app.ingestion.state import Followers, followers_lifespan
 from app.models import OperationState
 
-router = APIRouter(prefix="/v1/operations", tags=["operations"])
+router = APIRouter(prefix="/v1/operations", tags=["operations"], lifespan=followers_lifespan)
 
 
 @router.get("")
@@ -40,10 +41,16 @@ async def get_operation(operation_id: UUID, _scope: Viewer, session: Reading) ->
 
 @router.get("/{operation_id}/events", response_class=EventSourceResponse)
 async def follow_operation(
-    operation_id: UUID, scope: Viewer, admit: AdmitAgain, parts: PartsDep
+    operation_id: UUID, scope: Viewer, admit: AdmitAgain, parts: PartsDep, followers: Followers
 ) -> EventSourceResponse:
     """Server-sent events: the operation now, then at each change, until it has ended or your login has."""
-    states = service.follow(parts, scope, operation_id, admit)
+
+    async def followed() -> AsyncIterator[OperationDetail]:
+        with followers.place(scope.principal_id):
+            async for state in service.follow(parts, scope, operation_id, admit):
+                yield state
+
+    states = followed()
     first = await anext(states)  # an unknown id is a 404, not a stream
 
     async def events() -> AsyncIterator[ServerSentEvent]:

@@ -15,7 +15,7 @@ from app.ingestion.schemas import OperationDetail
 from app.models import DocumentStatus, Operation, OperationKind, OperationState
 from app.ports.parts import Parts
 
-FOLLOW_SECONDS = 0.25
+FOLLOW_SECONDS = 0.5
 ENDED = (OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELLED)
 
 

@@ -64,11 +64,11 @@ async def documents(session: ReadSession, kb_id: UUID, request: PageRequest) -> 
 
 
 async def heading_paths(
-    session: ReadSession, document_ids: Sequence[UUID], limit: int
+    session: ReadSession, document_ids: Sequence[UUID], of_each: int, limit: int
 ) -> Sequence[Row[UUID, list[str], int | None, int]]:
-    """Document, headings, first page and number of the chunks under them, in the order of the text.
+    """Document, headings, first page and number of the chunks under them, in the order of documents and text.
 
-    Of each document at most `limit`.
+    Of each document at most `of_each`, of all of them at most `limit`.
     """
     begins = func.min(Chunk.ordinal)
     place = func.row_number().over(partition_by=Chunk.document_id, order_by=begins).label("place")
@@ -86,6 +86,5 @@ async def heading_paths(
         .subquery()
     )
     query = select(found.c.document_id, found.c.heading_path, found.c.page, found.c.chunks)
-    return (
-        await session.execute(query.where(found.c.place <= limit).order_by(found.c.document_id, found.c.place))
-    ).all()
+    query = query.where(found.c.place <= of_each).order_by(found.c.document_id, found.c.place)
+    return (await session.execute(query.limit(limit))).all()

@@ -52,8 +52,12 @@ async def get_provenance(kb_id: UUID, paging: Paging, _scope: Viewer, session: R
 
 @router.get("/{kb_id}/tree")
 async def get_tree(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading) -> Page[TreeDocument]:
-    """What can be found in a knowledge base: documents, and their headings with the number of chunks under each."""
-    return page_of(await service.tree(session, kb_id, paging), paging.limit, _by_document)
+    """What can be found in a knowledge base: documents, and their headings with the number of chunks under each.
+
+    Of documents with many headings fewer than `limit`.
+    """
+    items, more = await service.tree(session, kb_id, paging)
+    return Page(items=items, next_cursor=_by_document(items[-1]) if more else None)
 
 
 @router.patch("/{kb_id}")

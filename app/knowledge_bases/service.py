@@ -26,6 +26,8 @@ from app.ports.parts import Parts
 
 MOST_HEADINGS = 1_000
 """Of one document in a tree: its outline has them all."""
+MOST_PATHS = 10_000
+"""Of headings in one answer, and at least a document's: making a tree of them holds up everybody."""
 
 
 async def create(session: WriteSession, scope: TenantScope, body: KnowledgeBaseIn) -> KnowledgeBase:
@@ -79,25 +81,35 @@ async def provenance(session: ReadSession, kb_id: UUID, request: PageRequest) ->
     return [DocumentProvenance.model_validate(row) for row in rows]
 
 
-async def tree(session: ReadSession, kb_id: UUID, request: PageRequest) -> list[TreeDocument]:
-    """One more than asked for, where there is one. Raises `KnowledgeBaseNotFound`."""
+async def tree(session: ReadSession, kb_id: UUID, request: PageRequest) -> tuple[list[TreeDocument], bool]:
+    """At most `limit` documents, of those with many headings fewer; and whether more follow.
+
+    Raises `KnowledgeBaseNotFound`.
+    """
     await get(session, kb_id)
     rows = await reports_repository.documents(session, kb_id, request)
+    shown, more = rows[: request.limit], len(rows) > request.limit
+    ids = [document_id for document_id, _ in shown]
+    paths = await reports_repository.heading_paths(session, ids, MOST_HEADINGS + 1, MOST_PATHS + 1)
+    if len(paths) > MOST_PATHS:  # the last of their documents may not have all of its own: the next page begins with it
+        shown, more = shown[: ids.index(paths[-1].document_id)], True
     found = {
         document_id: TreeDocument(document_id=document_id, name=name, chunks=0, headings=[], truncated=False)
-        for document_id, name in rows
+        for document_id, name in shown
     }
     seen: Counter[UUID] = Counter()
-    for document_id, path, page, chunks in await reports_repository.heading_paths(session, [*found], MOST_HEADINGS + 1):
+    for document_id, path, page, chunks in paths:
+        document = found.get(document_id)
+        if document is None:
+            break
         seen[document_id] += 1
-        document = found[document_id]
         if seen[document_id] > MOST_HEADINGS:
             document.truncated = True
         elif not path:
             document.chunks += chunks
         else:
             _under(document.headings, path, page, chunks)
-    return list(found.values())
+    return list(found.values()), more
 
 
 def _under(siblings: list[TreeNode], path: Sequence[str], page: int | None, chunks: int) -> None:

@@ -1,12 +1,17 @@
 """What a document holds: its tables, its headings, and what of it is new."""
 
+import asyncio
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.chunks import parsed
+from app.core.scope import TenantScope
+from app.ports.parts import Parts
 from tests.chunks.shelf import Shelf
-from tests.conftest import Person, Register
+from tests.conftest import Person, Register, until
 
 SHEET = "型号,价格,Stock\n" + "".join(f"X{number},{number * 10},{number % 3}\n" for number in range(90))
 BOOK = """Before everything.
@@ -169,3 +174,70 @@ async def test_a_new_version_embeds_only_what_is_new(shelf: Shelf) -> None:
     document_id, second = await shelf.ingest("\n\n".join(sections), external_id="rules")
     assert second["counts"] == {"embedded": 1, "reused": 39, "chunks": 40}
     assert any("And one more thing." in one["text"] for one in await shelf.chunks(document_id))
+
+
+class Gate:
+    """Stands before the parsed forms: who comes is written down, and waits until told to go on."""
+
+    def __init__(self, parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._fetch = parts.blobs.fetch
+        self._open = asyncio.Event()
+        self.came: list[str] = []
+        monkeypatch.setattr(parts.blobs, "fetch", self._pass)
+
+    async def _pass(self, scope: TenantScope, key: str, path: Path) -> None:
+        if key.startswith("parsed/"):
+            self.came.append(str(scope.tenant_id))
+            await self._open.wait()
+        await self._fetch(scope, key, path)
+
+    def open(self) -> None:
+        self._open.set()
+
+    async def has_come(self) -> bool:
+        return bool(self.came)
+
+
+@pytest.mark.parametrize(("what", "expected"), [("tables", "colour"), ("tables/1", "whale"), ("outline", "Second")])
+async def test_a_new_version_while_the_old_one_is_read(
+    shelf: Shelf, parts: Parts, monkeypatch: pytest.MonkeyPatch, what: str, expected: str
+) -> None:
+    """Purged before it was read, the old version is not missed."""
+    newer = BOOK.replace("size", "colour").replace("cat", "whale").replace("Two", "Second")
+    document_id = await shelf.add(BOOK, external_id="book")
+    gate = Gate(parts, monkeypatch)
+    asked = asyncio.create_task(shelf.person.client.get(f"/v1/documents/{document_id}/{what}"))
+    await until(gate.has_come)
+    await shelf.add(newer, external_id="book")
+
+    async def purged() -> bool:
+        found = await shelf.get("/v1/operations", document_id=document_id)
+        return [one["state"] for one in found["items"] if one["kind"] == "purge"] == ["succeeded"]
+
+    await until(purged)
+    gate.open()
+    answer = await asked
+    assert answer.status_code == 200, answer.text
+    assert expected in answer.text
+
+
+async def test_a_tenant_who_asks_for_much_keeps_nobody_waiting(
+    shelf: Shelf, stranger: Person, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = await Shelf.of(stranger, {"min_tokens": 0})
+    paths = {mine: f"/v1/documents/{await mine.add(BOOK)}/outline" for mine in (shelf, other)}
+    gate = Gate(parts, monkeypatch)
+
+    def ask(mine: Shelf) -> "asyncio.Task[Any]":
+        return asyncio.create_task(mine.get(paths[mine]))
+
+    asked = [ask(shelf)]
+    await until(gate.has_come)
+    asked += [ask(shelf) for _ in range(3)]
+    await asyncio.sleep(0.5)  # so that they wait before the other one does
+    asked.append(ask(other))
+    await asyncio.sleep(0.5)
+    gate.open()
+    await asyncio.gather(*asked)
+    mine, theirs = shelf.person.tenant_id, stranger.tenant_id
+    assert gate.came == [mine, theirs, mine, mine, mine]

@@ -42,6 +42,27 @@ async def test_until_it_is_indexed_the_old_text_is_read(shelf: Shelf) -> None:
     assert (await shelf.done(told["operation"]["id"]))["counts"] == {"chunks": 2, "edited": 1}
 
 
+async def test_an_answer_quotes_no_words_that_it_did_not_rest_on(shelf: Shelf) -> None:
+    """Other words stand where the cited sentence stood; one that still stands there is quoted further on."""
+    document_id = await shelf.add(TEXT)
+    ferry, bus = await shelf.chunks(document_id)
+    client = shelf.person.client
+    session = (await client.post("/v1/sessions", json={"knowledge_base_ids": [shelf.kb_id]})).json()["id"]
+    messages = f"/v1/sessions/{session}/messages"
+    for question in ("When does the ferry leave from the old pier?", "When does the bus leave from the square?"):
+        answer = await client.post(messages, json={"question": question})
+        assert answer.status_code == 201, answer.text
+    await shelf.change(ferry["id"], text="This chunk is about lighthouses, and has been for years.")
+    await shelf.change(bus["id"], text=bus["text"] + " It stops at the pier.")
+    _, of_ferry, _, of_bus = (await shelf.get(messages))["items"]
+    cited = {one["chunk_id"]: one for one in of_ferry["citations"]}[ferry["id"]]
+    assert (cited["quote"], cited["removed"], cited["document_name"]) == (None, True, "Handbook")
+    assert "lighthouse" not in of_ferry["content"]
+    kept = {one["chunk_id"]: one for one in of_bus["citations"]}[bus["id"]]
+    assert (kept["quote"], kept["removed"]) == ("The bus leaves at ten from the square.", False)
+    assert kept["quote"] in of_bus["content"]
+
+
 async def test_a_disabled_chunk_is_gone_at_once_and_back_at_once(shelf: Shelf) -> None:
     document_id = await shelf.add(TEXT)
     ferry, bus = await shelf.chunks(document_id)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from uuid import uuid4
 
-from app.chunks.parsed import ParsedForm, outline, tables
+from app.chunks.parsed import ParsedForm, outline_of, tables_of
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 
 ELEMENTS = [
@@ -14,8 +14,8 @@ DOCUMENT = ParsedDocument(media_type="text/html", parser="test 1", title="Shop",
 
 
 def told(lines: list[bytes]) -> tuple[str, list[str], list[list[str]]]:
-    tree = outline(ParsedForm.of(lines), uuid4(), [])
-    found, _ = tables(ParsedForm.of(lines), 0, 10)
+    tree = outline_of(ParsedForm.of(lines), uuid4(), [])
+    found, _ = tables_of(ParsedForm.of(lines), 0, 10)
     return tree.title, [heading.title for heading in tree.headings], [table.columns for table in found]
 
 

@@ -1,7 +1,11 @@
 """What a knowledge base tells of itself: where its content comes from, and under which headings it stands."""
 
 import hashlib
+from typing import Any
 
+import pytest
+
+from app.knowledge_bases import service
 from tests.chunks.shelf import Shelf
 from tests.conftest import Register
 
@@ -46,3 +50,23 @@ async def test_the_tree_counts_chunks_under_their_headings(register: Register) -
         paths.count(()), paths.count(("Lamp",)), paths.count(("Lamp", "Oil")),
     ]  # fmt: skip
     assert min(document["chunks"], lamp["chunks"], oil["chunks"]) >= 1
+
+
+async def test_a_tree_of_many_headings_has_few_documents_a_page(
+    register: Register, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = await Shelf.of(await register(), CHUNKING)
+    text = "# One\n\nText.\n\n# Two\n\nText.\n\n# Three\n\nText."
+    ids = [await shelf.add(text, external_id=str(number)) for number in range(5)]
+    path = f"/v1/knowledge-bases/{shelf.kb_id}/tree"
+    whole = await shelf.get(path)
+    assert ([one["document_id"] for one in whole["items"]], whole["next_cursor"]) == (ids, None)
+    monkeypatch.setattr(service, "MOST_PATHS", 6)
+    pages: list[list[dict[str, Any]]] = []
+    query: dict[str, str] = {}
+    while not pages or query:
+        page = await shelf.get(path, **query)
+        pages.append(page["items"])
+        query = {"cursor": page["next_cursor"]} if page["next_cursor"] else {}
+    assert [len(items) for items in pages] == [2, 2, 1]
+    assert [document for items in pages for document in items] == whole["items"]

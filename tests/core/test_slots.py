@@ -68,6 +68,19 @@ async def test_a_free_slot_goes_to_the_tenant_who_has_fewest() -> None:
     assert crowd.inside == ["b1", "a3"]
 
 
+async def test_of_one_slot_each_tenant_has_its_turn() -> None:
+    """However many another one asked for before."""
+    crowd = Crowd(TenantSlots(1))
+    for name in ("a1", "a2", "a3", "b1", "b2"):
+        await crowd.come(name)
+    order = []
+    while crowd.inside:
+        (name,) = crowd.inside
+        order.append(name)
+        await crowd.leave(name)
+    assert order == ["a1", "b1", "a2", "b2", "a3"]
+
+
 async def test_who_gives_up_waiting_takes_no_slot() -> None:
     crowd = Crowd(TenantSlots(1))
     for name in ("a1", "a2", "a3"):

@@ -1,8 +1,11 @@
 """Protected files: their password opens them, and is gone when they have been read or given up."""
 
+import asyncio
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pytest
 from sqlalchemy import cast, select
 from sqlalchemy.dialects.postgresql import TEXT
 
@@ -85,3 +88,30 @@ async def test_an_idempotency_key_is_bound_to_the_password(owner: Person) -> Non
             documents, files={"file": ("a.pdf", content)}, data=fields, headers={"idempotency-key": "k"}
         )
         assert answer.status_code == status
+
+
+async def test_the_password_is_put_right_before_the_file_is_read(
+    owner: Person, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = await knowledge_base(owner, "in a hurry")
+    files = {"file": ("a.pdf", protected("The key is under the mat."))}
+    fetch, sent_all = parts.blobs.fetch, asyncio.Event()
+
+    async def fetch_later(scope: TenantScope, key: str, path: Path) -> None:
+        await sent_all.wait()
+        await fetch(scope, key, path)
+
+    monkeypatch.setattr(parts.blobs, "fetch", fetch_later)
+    outcomes = []
+    for password in ("wrong", PASSWORD, PASSWORD, None):
+        answer = await owner.client.post(documents, files=files, data={"password": password} if password else None)
+        outcomes.append(answer.json()["outcome"])
+    sent_all.set()
+    assert outcomes == ["created", "replaced", "unchanged", "unchanged"]
+    path = f"/v1/documents/{answer.json()['document']['id']}"
+
+    async def ended() -> str:
+        status: str = (await owner.client.get(path)).json()["status"]
+        return status if status in ("ready", "failed") else ""
+
+    assert await until(ended) == "ready"

@@ -1,6 +1,7 @@
 """What an upload makes of a document that is known, how much a tenant may store, and an original that is lost."""
 
 import asyncio
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from app.core.errors import TooManyRequests
 from app.core.ids import new_id
 from app.core.scope import Role, TenantScope
 from app.documents import repository
+from app.ingestion import service as ingestion
 from app.ports.parts import Parts
 from tests.conftest import Person, Register, until
 from tests.ingestion.bench import Bench
@@ -29,13 +31,21 @@ class Shelf:
         answer = await self.client.post(self.path, json=body, headers=headers)
         sent: dict[str, Any] = answer.json()
         if answer.status_code == 202:
-
-            async def ended() -> bool:
-                operation = (await self.client.get(f"/v1/operations/{sent['operation']['id']}")).json()
-                return operation["finished_at"] is not None
-
-            await until(ended)
+            await self._ended(sent["operation"]["id"])
         return sent
+
+    async def put(self, path: str, content: bytes) -> str:
+        """Sends a new version of a document; how its ingestion ended."""
+        answer = await self.client.put(path, files={"file": ("notes", content)})
+        assert answer.status_code == 202, answer.text
+        return str((await self._ended(answer.json()["operation"]["id"]))["state"])
+
+    async def _ended(self, operation_id: str) -> dict[str, Any]:
+        async def ended() -> dict[str, Any]:
+            operation: dict[str, Any] = (await self.client.get(f"/v1/operations/{operation_id}")).json()
+            return operation if operation["finished_at"] else {}
+
+        return await until(ended)
 
     async def found(self, word: str) -> int:
         answer = await self.client.post("/v1/retrieve", json={"query": word, "mode": "bm25"})
@@ -80,6 +90,16 @@ async def test_a_file_of_the_same_name_replaces_the_newest_where_that_is_asked_f
     assert fresh["outcome"] == "created"
 
 
+async def test_files_named_by_the_hashes_of_one_another_do_not_wait_in_a_circle(shelf: Shelf) -> None:
+    lamp, anchor = b"All about the lamp.", b"All about the anchor."
+    files = [(sha256(anchor).hexdigest(), lamp), (sha256(lamp).hexdigest(), anchor)] * 8
+    answers = await asyncio.gather(
+        *(shelf.client.post(shelf.path, files={"file": file}, data={"replace_same_name": "true"}) for file in files)
+    )
+    assert [answer.status_code for answer in answers] == [202] * len(files)
+    assert len((await shelf.client.get(shelf.path)).json()["items"]) == 2
+
+
 async def test_an_idempotency_key_of_another_title(shelf: Shelf) -> None:
     key = {"idempotency-key": "once"}
     await shelf.send(TEXT, **key)
@@ -99,6 +119,52 @@ async def test_a_new_version_counts_against_the_quota(
     assert (await shelf.send({**TEXT, "text": "It is red."}))["outcome"] == "replaced", "it takes less than before"
     monkeypatch.setattr(parts.settings, "tenant_max_documents", 1)
     assert (await shelf.send({**TEXT, "external_id": "other"}))["code"] == "document_quota"
+
+
+async def test_a_version_that_fails_hides_nothing_from_the_quota(
+    shelf: Shelf, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version before it goes on being found, and is kept."""
+    text = "The lamp shines far. " * 4
+    path = f"/v1/documents/{(await shelf.send({**TEXT, 'text': text}))['document']['id']}/content"
+    assert await shelf.put(path, b"%PDF-1.7") == "failed"
+    monkeypatch.setattr(parts.settings, "tenant_max_bytes", 100)
+    other = {**TEXT, "external_id": "other", "text": "It is red. " * 3}
+    assert (await shelf.send(other))["code"] == "storage_quota"
+    assert await shelf.put(path, text.replace("far", "near").encode()) == "succeeded"
+    assert (await shelf.send({**other, "text": "no"}))["outcome"] == "created"
+
+
+async def test_versions_that_failed_are_not_kept(shelf: Shelf, parts: Parts) -> None:
+    """Else a few bytes of the quota would hold as many originals as somebody likes to send."""
+    path = f"/v1/documents/{(await shelf.send(TEXT))['document']['id']}/content"
+    for number in range(3):
+        assert await shelf.put(path, b"%%PDF-1.%d" % number) == "failed"
+    tenant_id = UUID((await shelf.client.get("/v1/tenant")).json()["id"])
+    scope = TenantScope(tenant_id, new_id(), Role.OWNER)
+
+    async def purged() -> bool:
+        return len([key async for key in parts.blobs.list(scope, "originals")]) == 2
+
+    await until(purged)
+    assert (await shelf.client.get(path)).content == b"%PDF-1.2"
+    assert await shelf.found("lamp") == 1
+    assert (await shelf.client.get("/v1/consistency")).json()["clean"]
+
+
+async def test_what_is_sent_again_while_its_ingestion_is_cancelled_is_ingested(bench: Bench) -> None:
+    """The one that was told to stop stops, and would leave nothing of the file."""
+    upload = await bench.upload("The lamp shines far.")
+    operation = upload.operation
+    assert operation is not None
+    await bench.claim(operation.id)
+    assert (await bench.upload("The lamp shines far.")).outcome == "unchanged"
+    async with bench.parts.database.write(bench.scope) as session:
+        await ingestion.cancel(session, bench.parts, operation.id)
+    assert (await bench.upload("The lamp shines far.")).outcome == "replaced"
+    await bench.lose_lease(operation.id)
+    await bench.work()
+    assert (await bench.document(upload.document.id)).status == "ready"
 
 
 @pytest.mark.parametrize(
