@@ -12,10 +12,12 @@ from app.parsing.document import ParsedDocument
 from app.parsing.ocr import Picture
 from app.parsing.parsers import pdf_layout, pdf_reader
 from app.parsing.parsers.pdf_engine import pymupdf
+from app.parsing.parsers.pdf_figure_tables import figure_tables
 from app.parsing.parsers.pdf_grids import FoundTable, Word, lies_in
 from app.parsing.parsers.pdf_lined_tables import lined_tables
 from app.parsing.parsers.pdf_lines import UNMOVED, UPRIGHT, Box, Line, PageLines, as_stored, turned
 from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
+from app.parsing.parsers.pdf_row_rules import horizontal_rules
 from app.parsing.parsers.pdf_tables import boxed_tables, ruled_tables
 from app.parsing.parsers.pdf_text import PageText
 from app.parsing.reasons import parse_failure
@@ -129,7 +131,9 @@ class _Page:
         for table in tables:
             drawings = [drawing for drawing in drawings if not lies_in(drawing.box, table.box)]
         self._put_in(found, tables)
-        self._put_in(found, lined_tables(drawings, lambda: _without(found.strays, words())))
+        rules = horizontal_rules(drawings)
+        self._put_in(found, lined_tables(rules, lambda: _without(found.strays, words())))
+        self._put_in(found, figure_tables([rule for rule, _ in rules], drawings, found.lines, words))
         return True
 
     def _turned(self, box: Box, found: PageLines) -> Box:

@@ -21,10 +21,8 @@ from app.parsing.parsers.pdf_row_rules import (
     THIN,
     PiecedRule,
     common_joints,
-    horizontal_rules,
     stacked,
 )
-from app.parsing.parsers.pdf_text import Drawing
 from app.parsing.parsers.pdf_text_columns import (
     TextLine,
     between,
@@ -60,9 +58,8 @@ class _Part(NamedTuple):
     bands: list[list[TextLine]]
 
 
-def lined_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> Iterator[FoundTable]:
-    """Of a page's drawings and words, both turned so that the text is upright."""
-    rules = horizontal_rules(drawings)
+def lined_tables(rules: list[PiecedRule], words: Callable[[], list[Word]]) -> Iterator[FoundTable]:
+    """Of a page's rules and words, both turned so that the text is upright."""
     stacks = stacked([rule for rule, _ in rules]) if LEAST_RULES <= len(rules) <= _MOST_RULES else []
     on_page = words() if stacks else []
     from_top = sorted(on_page, key=middle)
