@@ -61,6 +61,8 @@ class Row(NamedTuple):
     figures: list[Run]
     """And what stands in their place; empty where texts stand among them, or all are years: then they are `names`."""
     lines: frozenset[LineNumber]
+    is_nested: bool
+    """Whether one of the lines goes around another."""
 
     @property
     def middle(self) -> float:
@@ -76,13 +78,9 @@ class Row(NamedTuple):
         return self.names + self.figures
 
 
-def hold_figures(lines: list[Line], least: int) -> bool:
-    """Whether so many lines are figures, or padded with spaces up to one."""
-    return sum(_ends_in_figure(line.text.rstrip()) for line in lines) >= least
-
-
 def _ends_in_figure(text: str) -> bool:
-    return text[-1:] in _ENDS and (_PADDED in text or _FIGURE.fullmatch(text.lstrip()) is not None)
+    """Whether it is a figure, or padded with spaces up to one."""
+    return text[-1:] in _ENDS and (_PADDED in text or _FIGURE.fullmatch(text) is not None)
 
 
 def has_leaders(row: Row) -> bool:
@@ -98,21 +96,32 @@ def is_note(run: Run) -> bool:
     return run.kind is Kind.NOTHING or _NOTE.fullmatch(run.text) is not None
 
 
-def rows_of(lines: list[Line], words: Callable[[], list[Word]]) -> list[Row]:
-    """From top to bottom. A line of the text layer is not parted by gaps, mostly, and stands for its words: these are
-    asked for only where it is padded with spaces, or goes around a raised number."""
+def rows_of(lines: list[Line], words: Callable[[], list[Word]], least: int) -> list[Row]:
+    """From top to bottom; none where fewer than `least` seem to end in figures. A line of the text layer is not parted
+    by gaps, mostly, and stands for its words: these are asked for only where it is padded with spaces."""
     wholes: list[Word] = [(*line.box, line.text.strip(), *line.number, 0) for line in lines if line.number is not None]
+    if sum(_ends_in_figure(whole[4]) for whole in wholes) < least:
+        return []
     wholes.sort(key=middle)
-    rows: list[Row] = []
-    for side_by_side in text_lines(wholes):
-        row = sorted(side_by_side)
-        numbers = frozenset(map(_line_of, row))
-        is_around = any(after[0] < before[2] - 1 for before, after in pairwise(row))
-        if is_around or any(_PADDED in whole[4] for whole in row):
-            rows.append(_row(sorted(word for word in words() if _line_of(word) in numbers), numbers))
-        else:
-            rows.append(_row(row, numbers))
-    return rows
+    side_by_side = list(map(sorted, text_lines(wholes)))
+    if sum(_ends_in_figure(row[-1][4]) for row in side_by_side if len(row) > 1 or _PADDED in row[0][4]) < least:
+        return []
+    return [_whole_row(row, words) for row in side_by_side]
+
+
+def _whole_row(wholes: list[Word], words: Callable[[], list[Word]]) -> Row:
+    numbers = frozenset(map(_line_of, wholes))
+    is_padded = any(_PADDED in whole[4] for whole in wholes)
+    return _row(_of_lines(words(), numbers) if is_padded else wholes, numbers)
+
+
+def reread(row: Row, words: Callable[[], list[Word]]) -> Row:
+    """By its words, where a line goes around another: a raised mark within a name."""
+    return _row(_of_lines(words(), row.lines), row.lines) if row.is_nested else row
+
+
+def _of_lines(words: list[Word], numbers: frozenset[LineNumber]) -> list[Word]:
+    return sorted(word for word in words if _line_of(word) in numbers)
 
 
 def _row(words: list[Word], lines: frozenset[LineNumber]) -> Row:
@@ -125,7 +134,8 @@ def _row(words: list[Word], lines: frozenset[LineNumber]) -> Row:
     if not says_figures or any(run.kind is Kind.TEXT for run in figures):
         names, figures = runs, []
     top, bottom = min(word[1] for word in words), max(word[3] for word in words)
-    return Row(top, bottom, names, figures, lines)
+    is_nested = any(after[0] < before[2] - 1 for before, after in pairwise(words))
+    return Row(top, bottom, names, figures, lines, is_nested)
 
 
 def _runs(words: list[Word]) -> list[Run]:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from app.parsing.parsers.pdf_figure_rows import Kind, Row, Run, has_leaders, hold_figures, is_note, rows_of
+from app.parsing.parsers.pdf_figure_rows import Kind, Row, Run, has_leaders, is_note, reread, rows_of
 from app.parsing.parsers.pdf_grids import FoundTable, Rule, Word
 from app.parsing.parsers.pdf_lines import Box, Line, union
 from app.parsing.parsers.pdf_order import Interval
@@ -52,14 +52,14 @@ def figure_tables(
     rules: list[Rule], drawings: list[Drawing], lines: list[Line], words: Callable[[], list[Word]]
 ) -> Iterator[FoundTable]:
     """Of a page's drawings, lines and words, turned so that the text is upright; `rules` are those of the drawings."""
-    if not drawings or len(drawings) > _MOST_DRAWINGS or not hold_figures(lines, _LEAST_ROWS):
+    rows = rows_of(lines, words, _LEAST_ROWS) if 0 < len(drawings) <= _MOST_DRAWINGS else []
+    if not rows:
         return
-    rows = rows_of(lines, words)
     bands = [box for box, stroked, plain in drawings if plain and not stroked and box[3] - box[1] > MAX_RULE]
     end = 0
     for first, block in _blocks(rows):
         above, end = rows[end:first], first + len(block.rows)
-        table = _table(above, block, rows[end : end + 1], rules, bands)
+        table = _table(above, block, rows[end : end + 1], rules, bands, words)
         if table is not None:
             yield table
 
@@ -117,7 +117,12 @@ def _may_name(row: Row, columns: list[Interval]) -> bool:
 
 
 def _table(
-    above: Sequence[Row], block: _Block, below: Sequence[Row], rules: list[Rule], bands: list[Box]
+    above: Sequence[Row],
+    block: _Block,
+    below: Sequence[Row],
+    rules: list[Rule],
+    bands: list[Box],
+    words: Callable[[], list[Word]],
 ) -> FoundTable | None:
     columns = block.columns
     plain = [row for row in block.rows if row.figures]
@@ -129,7 +134,7 @@ def _table(
     groups, head = _head(above, block, borders)
     while len(columns) > 1 and len(head) > 1 and _is_group_below(head[-2:], rules):
         groups.insert(0, head.pop())
-    rows = _unwrapped([*groups, *block.rows, *(row for row in below[:1] if _may_name(row, columns))], closer)
+    rows = _unwrapped([*groups, *block.rows, *(row for row in below if _may_name(row, columns))], closer)
     if not head:
         rows = rows[next(at for at, row in enumerate(rows) if row.figures) :]
     while not rows[-1].figures:
@@ -139,7 +144,7 @@ def _table(
     if not _is_worth_it(plain, columns, has_head=bool(head)) or not _has_marks(rows, columns, ruled, bands):
         return None
     heads = _head_rows(head, columns, borders, ruled)
-    cells = [*heads, *(_cells(row, borders) for row in rows)]
+    cells = [*heads, *(_cells(reread(row, words), borders) for row in rows)]
     whole = [*head, *rows]
     box = union([(run.left, run.top, run.right, run.bottom) for row in whole for run in row.runs])
     return FoundTable(box, cells, len(heads), frozenset().union(*(row.lines for row in whole)))
@@ -153,11 +158,11 @@ def _is_aligned(rows: list[Row], columns: list[Interval]) -> bool:
             if run.kind is Kind.FIGURE:
                 ends[bisect_right(columns, (run.right, 0.0)) - 1].append(run.right)
     most = _HANGS * _height(rows[0])
-    return all(
-        sum(abs(end - median(of_column)) <= most for end in of_column) >= _ALIGNED * len(of_column)
-        for of_column in ends
-        if of_column
-    )
+    for of_column in filter(None, ends):
+        end = median(of_column)
+        if sum(abs(other - end) <= most for other in of_column) < _ALIGNED * len(of_column):
+            return False
+    return True
 
 
 def _borders(rows: list[Row], columns: list[Interval]) -> list[float]:
@@ -206,14 +211,22 @@ def _unwrapped(rows: list[Row], closer: float) -> list[Row]:
     last = rows[0]
     for row in rows[1:]:
         if row.middle - last.middle < closer and not (row.figures and found[-1].figures):
-            before = found[-1]
-            found[-1] = Row(
-                before.top, row.bottom, before.names + row.names, before.figures + row.figures, before.lines | row.lines
-            )
+            found[-1] = _together(found[-1], row)
         else:
             found.append(row)
         last = row
     return found
+
+
+def _together(upper: Row, lower: Row) -> Row:
+    return Row(
+        top=upper.top,
+        bottom=lower.bottom,
+        names=upper.names + lower.names,
+        figures=upper.figures + lower.figures,
+        lines=upper.lines | lower.lines,
+        is_nested=False,
+    )
 
 
 def _lies_in(rule: Rule, rows: list[Row], left: float, right: float) -> bool:
