@@ -9,7 +9,7 @@ from app.parsing.document import ElementKind
 from app.parsing.parsers.pdf_engine import pymupdf
 from app.parsing.settings import ParsingSettings
 from tests.parsing.conftest import Parse, of_kind, table_rows
-from tests.parsing.drawing import CHINESE, Rule, Text, pdf, ruled, table_of
+from tests.parsing.drawing import CHINESE, Draw, Rule, Text, pdf, ruled, table_of
 
 FAST = ParsingSettings(pdf="fast")
 PROSE = "some words that fill a line of a column well"
@@ -266,3 +266,60 @@ def test_a_lined_table_may_lie_on_its_side(parse: Parse, turn: int) -> None:
             page.show_pdf_page(page.rect, upright, 0, rotate=turn)
 
     assert table_rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [ROWS]
+
+
+PEOPLE = [
+    ["Name", "Work", "Town"],
+    ["Anna Berg", "fishing", "Skagen"],
+    ["Bo Lund", "mending of nets", "Hirtshals"],
+    ["Carl Holm", "building boats", "Thyboron"],
+    ["Dora Vig", "keeping the light", "Hanstholm"],
+]
+
+
+def on_bands(texts: list[Text], bands: list[int], *, edges: tuple[float, ...] = (60, 400)) -> Draw:
+    """Rows of 20 points from 100 on, with colour behind those of some numbers."""
+
+    def draw(page: pymupdf.Page, number: int) -> None:
+        for row in bands:
+            for left, right in pairwise(edges):
+                page.draw_rect((left, 100 + 20 * row, right, 120 + 20 * row), color=None, fill=(0.9, 0.9, 0.9))
+        ruled([], texts)(page, number)
+
+    return draw
+
+
+@pytest.mark.parametrize("bands", [[0, 2, 4], [1, 3]], ids=["with the head", "without it"])
+@pytest.mark.parametrize("edges", [(60, 400), (60, 200, 300, 400)], ids=["whole", "cell by cell"])
+def test_colour_behind_every_second_row_tells_rows(parse: Parse, bands: list[int], edges: tuple[float, ...]) -> None:
+    """The last row, with colour or without; prose that follows is none."""
+    prose: Text = (60, 214, "What follows below the table goes on over all of its columns.")
+    document = parse(pdf(on_bands([*table_of(100, PEOPLE), prose], bands, edges=edges)), "a.pdf", settings=FAST)
+    assert table_rows(document) == [PEOPLE]
+    assert prose[2] in document.text
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_colour_behind_prose_or_a_listing_makes_no_table(parse: Parse, count: int) -> None:
+    """Notes in boxes, with prose in one or two columns; and each line of a listing with its number."""
+    notes: list[Text] = [
+        (62 + 170.0 * column, 108 + 10.0 * line, f"note {line} of boats and their nets"[: 60 // count])
+        for column in range(count)
+        for line in range(10)
+    ]
+    listing: list[Text] = [
+        text
+        for line in range(5)
+        for text in (
+            (62.0, 114 + 20.0 * line, str(line)),
+            (90.0, 114 + 20.0 * line, "while boats.remain(): sail()"),
+        )
+    ]
+    document = parse(pdf(on_bands(notes, [0, 2, 4]), on_bands(listing, [0, 1, 2, 3, 4])), "a.pdf", settings=FAST)
+    assert table_rows(document) == []
+
+
+def test_colour_behind_some_cells_only_makes_no_table(parse: Parse) -> None:
+    beside: list[Text] = [(440, 114 + 20.0 * row, f"goes on {row}") for row in range(5)]
+    document = parse(pdf(on_bands([*table_of(100, PEOPLE), *beside], [0, 2, 4])), "a.pdf", settings=FAST)
+    assert table_rows(document) == []
