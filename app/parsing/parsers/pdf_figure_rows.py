@@ -1,6 +1,7 @@
 """Rows of text that end in figures: what of a line is a name, and what stands in columns of figures at its right."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable
 from enum import Enum, auto
 from itertools import pairwise
@@ -12,6 +13,7 @@ from app.parsing.parsers.pdf_lines import Line, LineNumber
 
 _SPACE = 0.5  # heights of type: runs that are nearer are one
 _TOUCHING = 0.1
+_MOST_COLUMNS = 24
 _CURRENCY = r"(?:[$€£¥￥₩₹]|(?:US|HK|NT|A|C|S)\$|RMB|USD|EUR|GBP|CHF|JPY)"
 _DIGITS = r"\d(?:[\d,.'’]*|\d{0,2}(?:[ \u00a0\u202f]\d{3})+(?:[.,]\d+)?)"
 _FIGURE = re.compile(rf"[-+−–(]?\s?(?:{_CURRENCY}\s?)?[-−(]?\s?{_DIGITS}(?:\s?[%‰])?\s?\)?(?:\s?%)?")
@@ -26,6 +28,9 @@ _LEADERS = re.compile(r"\.{4}|(?:\. ){3}|…{2}|·{4}")
 _PADDED = "  "
 _line_of = itemgetter(5, 6)
 _ENDS = frozenset("0123456789)%‰")
+
+
+WordsOfLines = Callable[[], dict[LineNumber, list[Word]]]
 
 
 class Kind(Enum):
@@ -70,8 +75,8 @@ class Row(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has figures, behind one name at most."""
-        return bool(self.figures) and len(self.names) < 2
+        """Whether it has figures, as many as a table may, behind one name at most."""
+        return 0 < len(self.figures) <= _MOST_COLUMNS and len(self.names) < 2
 
     @property
     def runs(self) -> list[Run]:
@@ -96,7 +101,7 @@ def is_note(run: Run) -> bool:
     return run.kind is Kind.NOTHING or _NOTE.fullmatch(run.text) is not None
 
 
-def rows_of(lines: list[Line], words: Callable[[], list[Word]], least: int) -> list[Row]:
+def rows_of(lines: list[Line], words: WordsOfLines, least: int) -> list[Row]:
     """From top to bottom; none where fewer than `least` seem to end in figures. A line of the text layer is not parted
     by gaps, mostly, and stands for its words: these are asked for only where it is padded with spaces."""
     wholes: list[Word] = [(*line.box, line.text.strip(), *line.number, 0) for line in lines if line.number is not None]
@@ -109,19 +114,28 @@ def rows_of(lines: list[Line], words: Callable[[], list[Word]], least: int) -> l
     return [_whole_row(row, words) for row in side_by_side]
 
 
-def _whole_row(wholes: list[Word], words: Callable[[], list[Word]]) -> Row:
+def _whole_row(wholes: list[Word], words: WordsOfLines) -> Row:
     numbers = frozenset(map(_line_of, wholes))
     is_padded = any(_PADDED in whole[4] for whole in wholes)
-    return _row(_of_lines(words(), numbers) if is_padded else wholes, numbers)
+    return _row((is_padded and _of_lines(words, numbers)) or wholes, numbers)
 
 
-def reread(row: Row, words: Callable[[], list[Word]]) -> Row:
+def reread(row: Row, words: WordsOfLines) -> Row:
     """By its words, where a line goes around another: a raised mark within a name."""
-    return _row(_of_lines(words(), row.lines), row.lines) if row.is_nested else row
+    of_row = _of_lines(words, row.lines) if row.is_nested else []
+    return _row(of_row, row.lines) if of_row else row
 
 
-def _of_lines(words: list[Word], numbers: frozenset[LineNumber]) -> list[Word]:
-    return sorted(word for word in words if _line_of(word) in numbers)
+def by_line(words: list[Word]) -> dict[LineNumber, list[Word]]:
+    found: dict[LineNumber, list[Word]] = defaultdict(list)
+    for word in words:
+        found[_line_of(word)].append(word)
+    return found
+
+
+def _of_lines(words: WordsOfLines, numbers: frozenset[LineNumber]) -> list[Word]:
+    of_line = words()
+    return sorted(word for number in numbers for word in of_line.get(number, ()))
 
 
 def _row(words: list[Word], lines: frozenset[LineNumber]) -> Row:

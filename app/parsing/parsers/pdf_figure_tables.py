@@ -8,11 +8,22 @@ is no more than aligned is left to the model of page layout.
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from app.parsing.parsers.pdf_figure_rows import Kind, Row, Run, has_leaders, is_note, reread, rows_of
+from app.parsing.parsers.pdf_figure_rows import (
+    Kind,
+    Row,
+    Run,
+    WordsOfLines,
+    by_line,
+    has_leaders,
+    is_note,
+    reread,
+    rows_of,
+)
 from app.parsing.parsers.pdf_grids import FoundTable, Rule, Word
 from app.parsing.parsers.pdf_lines import Box, Line, union
 from app.parsing.parsers.pdf_order import Interval
@@ -23,7 +34,6 @@ _LEAST_ROWS = 2
 _LEAST_FIGURES = 4
 _LEAST_AMOUNTS = 3
 _MOST_DRAWINGS = 5_000
-_MOST_COLUMNS = 24
 _MOST_NAMES = 3  # rows without figures on end
 _GAP = 2.5  # heights of type between two rows: one may be left blank
 _HEAD_GAP = 1.0
@@ -52,14 +62,15 @@ def figure_tables(
     rules: list[Rule], drawings: list[Drawing], lines: list[Line], words: Callable[[], list[Word]]
 ) -> Iterator[FoundTable]:
     """Of a page's drawings, lines and words, turned so that the text is upright; `rules` are those of the drawings."""
-    rows = rows_of(lines, words, _LEAST_ROWS) if 0 < len(drawings) <= _MOST_DRAWINGS else []
+    of_lines = cache(lambda: by_line(words()))
+    rows = rows_of(lines, of_lines, _LEAST_ROWS) if 0 < len(drawings) <= _MOST_DRAWINGS else []
     if not rows:
         return
     bands = [box for box, stroked, plain in drawings if plain and not stroked and box[3] - box[1] > MAX_RULE]
     end = 0
     for first, block in _blocks(rows):
         above, end = rows[end:first], first + len(block.rows)
-        table = _table(above, block, rows[end : end + 1], rules, bands, words)
+        table = _table(above, block, rows[end : end + 1], rules, bands, of_lines)
         if table is not None:
             yield table
 
@@ -108,7 +119,7 @@ def _with(columns: list[Interval], row: Row) -> list[Interval] | None:
     for left, right in merged:
         if any(sum(left <= start <= right for start, _ in some) > 1 for some in (columns, of_row)):
             return None
-    return merged if len(merged) <= _MOST_COLUMNS else None
+    return merged
 
 
 def _may_name(row: Row, columns: list[Interval]) -> bool:
@@ -122,7 +133,7 @@ def _table(
     below: Sequence[Row],
     rules: list[Rule],
     bands: list[Box],
-    words: Callable[[], list[Word]],
+    words: WordsOfLines,
 ) -> FoundTable | None:
     columns = block.columns
     plain = [row for row in block.rows if row.figures]
@@ -304,5 +315,6 @@ def _span(run: Run, line: Row, columns: list[Interval], borders: list[float], ru
 def _cells(row: Row, borders: list[float]) -> list[str]:
     cells = [" ".join(run.text for run in row.names), *([""] * len(borders))]
     for run in row.figures:
-        cells[bisect_right(borders, run.right)] = run.text
+        column = bisect_right(borders, run.right)
+        cells[column] = f"{cells[column]} {run.text}" if cells[column] else run.text
     return cells
