@@ -57,6 +57,11 @@ def of_kind(document: ParsedDocument, kind: ElementKind) -> list[Element]:
     return [element for element in document.elements if element.kind is kind]
 
 
+def table_rows(document: ParsedDocument) -> list[list[list[str]]]:
+    """The cells of every table."""
+    return [element.table.rows for element in of_kind(document, ElementKind.TABLE) if element.table is not None]
+
+
 def outline(document: ParsedDocument) -> list[tuple[str, int, str]]:
     """Kind, level and text of every element."""
     return [(element.kind.value, element.level, element.text) for element in document.elements]

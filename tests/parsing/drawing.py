@@ -9,6 +9,10 @@ from app.parsing.parsers.pdf_engine import pymupdf
 
 Draw = Callable[[pymupdf.Page, int], None]
 WIDTH, HEIGHT = 595, 842
+Rule = tuple[float, float, float]
+"""Its height, left and right end."""
+Text = tuple[float, float, str]
+"""Left, baseline, text."""
 CHINESE = "china-s"
 """A font that PyMuPDF has inside."""
 
@@ -27,6 +31,28 @@ def texts(*placed: tuple[float, float, str], size: float = 10, font: str = "helv
             page.insert_text((x, y), text, fontsize=size, fontname=font)
 
     return draw
+
+
+def ruled(rules: list[Rule], texts: list[Text], *, font: str = "helv") -> Draw:
+    def draw(page: pymupdf.Page, _: int) -> None:
+        for y, left, right in rules:
+            page.draw_line((left, y), (right, y))
+        for x, y, text in texts:
+            page.insert_text((x, y), text, fontsize=9, fontname=font)
+
+    return draw
+
+
+def table_of(
+    top: float, cells: list[list[str]], *, step: float = 20, columns: tuple[float, ...] = (65, 205, 305)
+) -> list[Text]:
+    """Texts of cells, one row a step."""
+    return [
+        (x, top + 14 + step * row, cell)
+        for row, of_row in enumerate(cells)
+        for x, cell in zip(columns, of_row, strict=True)
+        if cell
+    ]
 
 
 def scanned(draw: Draw, *, turned: int = 0) -> Draw:

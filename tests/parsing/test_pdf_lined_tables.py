@@ -5,32 +5,14 @@ from itertools import pairwise
 
 import pytest
 
-from app.parsing.document import ElementKind, ParsedDocument
+from app.parsing.document import ElementKind
 from app.parsing.parsers.pdf_engine import pymupdf
 from app.parsing.settings import ParsingSettings
-from tests.parsing.conftest import Parse, of_kind
-from tests.parsing.drawing import CHINESE, Draw, pdf
+from tests.parsing.conftest import Parse, of_kind, table_rows
+from tests.parsing.drawing import CHINESE, Draw, Rule, Text, pdf, ruled, table_of
 
 FAST = ParsingSettings(pdf="fast")
 PROSE = "some words that fill a line of a column well"
-Rule = tuple[float, float, float]
-"""Its height, left and right end."""
-Text = tuple[float, float, str]
-"""Left, baseline, text."""
-
-
-def ruled(rules: list[Rule], texts: list[Text], *, font: str = "helv") -> Draw:
-    def draw(page: pymupdf.Page, _: int) -> None:
-        for y, left, right in rules:
-            page.draw_line((left, y), (right, y))
-        for x, y, text in texts:
-            page.insert_text((x, y), text, fontsize=9, fontname=font)
-
-    return draw
-
-
-def rows(document: ParsedDocument) -> list[list[list[str]]]:
-    return [element.table.rows for element in of_kind(document, ElementKind.TABLE) if element.table is not None]
 
 
 def three_lines(top: float) -> tuple[list[Rule], list[Text]]:
@@ -64,7 +46,7 @@ def test_two_tables_of_one_width_are_parted(parse: Parse) -> None:
     (upper, upper_texts), (lower, lower_texts) = three_lines(100), three_lines(220)
     caption = (60.0, 205.0, "Table 2: The same once more")
     document = parse(pdf(ruled([*upper, *lower], [*upper_texts, caption, *lower_texts])), "a.pdf", settings=FAST)
-    assert rows(document) == [ROWS, ROWS]
+    assert table_rows(document) == [ROWS, ROWS]
 
 
 def test_where_each_row_is_ruled_a_band_is_a_row(parse: Parse) -> None:
@@ -75,7 +57,7 @@ def test_where_each_row_is_ruled_a_band_is_a_row(parse: Parse) -> None:
         texts += [(65, y, f"第{number}项"), (165, y, "第一行的内容"), (165, y + 12, "第二行")]
     rules: list[Rule] = [(y, 60, 300) for y in (100, 120, 150, 180, 210)]
     document = parse(pdf(ruled(rules, texts, font=CHINESE)), "a.pdf", settings=FAST)
-    assert rows(document) == [
+    assert table_rows(document) == [
         [["业务", "说明"], *([f"第{number}项", "第一行的内容\n第二行"] for number in range(3))],
     ]
 
@@ -89,7 +71,7 @@ def test_rules_drawn_cell_by_cell_tell_columns(parse: Parse) -> None:
         texts += [(65, y + 6, kind)]
         for line in range(2):
             texts += [(142, y + 12 * line, "a long name that needs its column"), (302, y + 12 * line, "a / b")]
-    (table,) = rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST))
+    (table,) = table_rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST))
     assert [row[0] for row in table] == ["Kind", "Input", "Output"]
     assert table[1][1:] == ["a long name that needs its column\na long name that needs its column", "a / b\na / b"]
 
@@ -101,27 +83,15 @@ def test_prose_in_columns_between_rules_is_no_table(parse: Parse) -> None:
         lines += [(60, y, f"left {row} {PROSE}"), (310, y, f"right {row} {PROSE}")]
     rules: list[Rule] = [(100, 60, 535), (255, 60, 535), (410, 60, 535)]
     document = parse(pdf(ruled(rules, lines)), "a.pdf", settings=FAST)
-    assert rows(document) == []
+    assert table_rows(document) == []
     assert document.text.index("left 9") < document.text.index("right 0")
-
-
-def test_rules_of_sums_make_no_table(parse: Parse) -> None:
-    """Each column of amounts has its own rules; the names stand beside them."""
-    texts: list[Text] = []
-    for row, name in enumerate(("Cash", "Debts", "Sum", "Rent", "Total")):
-        y = 114.0 + 20 * row
-        texts += [(60, y, name), (300, y, "$"), (350, y, f"{row},100"), (420, y, "$"), (470, y, f"{row},200")]
-    rules: list[Rule] = [(y, left, left + 80) for y in (140, 160, 200) for left in (300, 420)]
-    document = parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)
-    assert rows(document) == []
-    assert "Cash $ 0,100 $ 0,200" in document.text
 
 
 def test_lines_of_a_plot_make_no_table(parse: Parse) -> None:
     rules: list[Rule] = [(100 + 40.0 * line, 60, 400) for line in range(6)]
     texts: list[Text] = [(62, 118 + 40.0 * line, str(10 * line)) for line in range(5)]
     texts += [(120 + 60.0 * mark, 290, str(mark)) for mark in range(5)]
-    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+    assert table_rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
 
 
 def test_raised_type_stays_in_its_line(parse: Parse) -> None:
@@ -132,20 +102,8 @@ def test_raised_type_stays_in_its_line(parse: Parse) -> None:
             page.insert_text((205, 134 + 20 * row), "1.5 x 10", fontsize=9)
             page.insert_text((205 + pymupdf.get_text_length("1.5 x 10", fontsize=9), 130 + 20 * row), "6", fontsize=5)
 
-    assert rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [
+    assert table_rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [
         [["Case", "Dose"], ["No 0", "1.5 x 106"], ["No 1", "1.5 x 106"]]
-    ]
-
-
-def table_of(
-    top: float, cells: list[list[str]], *, step: float = 20, columns: tuple[float, ...] = (65, 205, 305)
-) -> list[Text]:
-    """Texts of cells, one row a step."""
-    return [
-        (x, top + 14 + step * row, cell)
-        for row, of_row in enumerate(cells)
-        for x, cell in zip(columns, of_row, strict=True)
-        if cell
     ]
 
 
@@ -176,21 +134,21 @@ def test_rules_may_be_thick_or_doubled_or_dashed(
             draw_rule(page, 100 + 20 * row)
         ruled([], table_of(100, FRUIT))(page, number)
 
-    assert rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [FRUIT]
+    assert table_rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [FRUIT]
 
 
 def test_a_head_may_have_no_rule_above(parse: Parse) -> None:
     rules: list[Rule] = [(y, 60, 400) for y in (120, 140, 160, 180)]
     prose: Text = (60, 80, "What stands above the head is no part of the table.")
     document = parse(pdf(ruled(rules, [prose, *table_of(100, FRUIT)])), "a.pdf", settings=FAST)
-    assert rows(document) == [FRUIT]
+    assert table_rows(document) == [FRUIT]
     assert prose[2] in document.text
 
 
 def test_groups_between_rules_have_a_row_for_each_line(parse: Parse) -> None:
     cells = [*FRUIT, *FRUIT[1:], ["Total", "8.4", "20.40"]]
     rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 180, 240, 260)]
-    assert rows(parse(pdf(ruled(rules, table_of(100, cells))), "a.pdf", settings=FAST)) == [cells]
+    assert table_rows(parse(pdf(ruled(rules, table_of(100, cells))), "a.pdf", settings=FAST)) == [cells]
 
 
 def test_lines_that_stand_closer_than_rows_are_of_one_cell(parse: Parse) -> None:
@@ -208,7 +166,7 @@ def test_lines_that_stand_closer_than_rows_are_of_one_cell(parse: Parse) -> None
         ]
         texts += [(65, y + 22, "last year")]
     document = parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)
-    assert rows(document) == [
+    assert table_rows(document) == [
         [
             FRUIT[0],
             *([f"{name}\nof the region\nlast year", f"{weight}\nor so", price] for name, weight, price in FRUIT[1:]),
@@ -224,8 +182,8 @@ def test_rules_of_some_columns_part_the_rows_beside_a_merged_cell(parse: Parse) 
     document = parse(
         pdf(ruled([*whole, *some], [*texts, (65, 144, "North"), (65, 184, "South")])), "a.pdf", settings=FAST
     )
-    assert [row[0] for row in rows(document)[0]] == ["Region", "North", "North", "South", "South"]
-    assert [row[1] for row in rows(document)[0]] == ["Item", "Apples", "Pears", "Plums", "Apples"]
+    assert [row[0] for row in table_rows(document)[0]] == ["Region", "North", "North", "South", "South"]
+    assert [row[1] for row in table_rows(document)[0]] == ["Item", "Apples", "Pears", "Plums", "Apples"]
 
 
 @pytest.mark.parametrize("pieces", [((160, 410),), ((160, 285), (285, 410))], ids=["one rule", "two pieces"])
@@ -251,7 +209,7 @@ def test_an_algorithm_with_numbered_lines_is_no_table(parse: Parse) -> None:
     rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 200)]
     title: Text = (65, 114, "Algorithm 1 Greedy colouring")
     texts = [title, *table_of(100, cells, columns=(65, 95, 305))]
-    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+    assert table_rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -263,7 +221,7 @@ def test_short_columns_of_prose_between_rules_are_no_table(parse: Parse, count: 
         texts += [(60 + width * column, y, f"{row}.{column} some words of a text") for column in range(count)]
     rules: list[Rule] = [(100 + 54.0 * part, 60, 540) for part in range(6)]
     document = parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)
-    assert rows(document) == []
+    assert table_rows(document) == []
 
 
 def test_an_abstract_beside_keywords_is_no_table(parse: Parse) -> None:
@@ -272,20 +230,20 @@ def test_an_abstract_beside_keywords_is_no_table(parse: Parse) -> None:
     texts += [(65, 134 + 12.0 * row, word) for row, word in enumerate(("Keywords", "grapes", "wine", "soil", "rain"))]
     texts += [(205, 134 + 12.0 * row, PROSE) for row in range(8)]
     rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 230)]
-    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+    assert table_rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
 
 
 def test_numbered_equations_between_rules_are_no_table(parse: Parse) -> None:
     texts = table_of(100, [[f"a = b + {number}", f"({number})"] for number in range(1, 6)], columns=(120, 305))
     rules: list[Rule] = [(100 + 20.0 * row, 60, 400) for row in range(6)]
-    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+    assert table_rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
 
 
 def test_most_rows_may_go_on_with_the_name_above(parse: Parse) -> None:
     cells = [["Region", "Item", "Price"], ["North", "Corn", "1.0"], *(["", item, "2.0"] for item in ("Rye", "Oats"))]
     cells += [["South", "Corn", "3.0"], *(["", item, "4.0"] for item in ("Rye", "Oats"))]
     rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 240)]
-    assert rows(parse(pdf(ruled(rules, table_of(100, cells))), "a.pdf", settings=FAST)) == [cells]
+    assert table_rows(parse(pdf(ruled(rules, table_of(100, cells))), "a.pdf", settings=FAST)) == [cells]
 
 
 def test_a_form_and_the_lines_of_a_play_are_no_tables(parse: Parse) -> None:
@@ -296,7 +254,7 @@ def test_a_form_and_the_lines_of_a_play_are_no_tables(parse: Parse) -> None:
         *((100 + 20.0 * row, 60, 400) for row in range(5)),
         *((y, 60, 410) for y in (300, 340, 380, 420, 460)),
     ]
-    assert rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
+    assert table_rows(parse(pdf(ruled(rules, texts)), "a.pdf", settings=FAST)) == []
 
 
 @pytest.mark.parametrize("turn", [90, 270])
@@ -307,4 +265,61 @@ def test_a_lined_table_may_lie_on_its_side(parse: Parse, turn: int) -> None:
         with pymupdf.open(stream=pdf(ruled(rules, texts))) as upright:
             page.show_pdf_page(page.rect, upright, 0, rotate=turn)
 
-    assert rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [ROWS]
+    assert table_rows(parse(pdf(draw), "a.pdf", settings=FAST)) == [ROWS]
+
+
+PEOPLE = [
+    ["Name", "Work", "Town"],
+    ["Anna Berg", "fishing", "Skagen"],
+    ["Bo Lund", "mending of nets", "Hirtshals"],
+    ["Carl Holm", "building boats", "Thyboron"],
+    ["Dora Vig", "keeping the light", "Hanstholm"],
+]
+
+
+def on_bands(texts: list[Text], bands: list[int], *, edges: tuple[float, ...] = (60, 400)) -> Draw:
+    """Rows of 20 points from 100 on, with colour behind those of some numbers."""
+
+    def draw(page: pymupdf.Page, number: int) -> None:
+        for row in bands:
+            for left, right in pairwise(edges):
+                page.draw_rect((left, 100 + 20 * row, right, 120 + 20 * row), color=None, fill=(0.9, 0.9, 0.9))
+        ruled([], texts)(page, number)
+
+    return draw
+
+
+@pytest.mark.parametrize("bands", [[0, 2, 4], [1, 3]], ids=["with the head", "without it"])
+@pytest.mark.parametrize("edges", [(60, 400), (60, 200, 300, 400)], ids=["whole", "cell by cell"])
+def test_colour_behind_every_second_row_tells_rows(parse: Parse, bands: list[int], edges: tuple[float, ...]) -> None:
+    """The last row, with colour or without; prose that follows is none."""
+    prose: Text = (60, 214, "What follows below the table goes on over all of its columns.")
+    document = parse(pdf(on_bands([*table_of(100, PEOPLE), prose], bands, edges=edges)), "a.pdf", settings=FAST)
+    assert table_rows(document) == [PEOPLE]
+    assert prose[2] in document.text
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_colour_behind_prose_or_a_listing_makes_no_table(parse: Parse, count: int) -> None:
+    """Notes in boxes, with prose in one or two columns; and each line of a listing with its number."""
+    notes: list[Text] = [
+        (62 + 170.0 * column, 108 + 10.0 * line, f"note {line} of boats and their nets"[: 60 // count])
+        for column in range(count)
+        for line in range(10)
+    ]
+    listing: list[Text] = [
+        text
+        for line in range(5)
+        for text in (
+            (62.0, 114 + 20.0 * line, str(line)),
+            (90.0, 114 + 20.0 * line, "while boats.remain(): sail()"),
+        )
+    ]
+    document = parse(pdf(on_bands(notes, [0, 2, 4]), on_bands(listing, [0, 1, 2, 3, 4])), "a.pdf", settings=FAST)
+    assert table_rows(document) == []
+
+
+def test_colour_behind_some_cells_only_makes_no_table(parse: Parse) -> None:
+    beside: list[Text] = [(440, 114 + 20.0 * row, f"goes on {row}") for row in range(5)]
+    document = parse(pdf(on_bands([*table_of(100, PEOPLE), *beside], [0, 2, 4])), "a.pdf", settings=FAST)
+    assert table_rows(document) == []

@@ -12,12 +12,14 @@ from app.parsing.document import ParsedDocument
 from app.parsing.ocr import Picture
 from app.parsing.parsers import pdf_layout, pdf_reader
 from app.parsing.parsers.pdf_engine import pymupdf
+from app.parsing.parsers.pdf_figure_tables import figure_tables
 from app.parsing.parsers.pdf_grids import FoundTable, Word, lies_in
-from app.parsing.parsers.pdf_lined_tables import lined_tables
+from app.parsing.parsers.pdf_lined_tables import banded_tables, lined_tables
 from app.parsing.parsers.pdf_lines import UNMOVED, UPRIGHT, Box, Line, PageLines, as_stored, turned
 from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
+from app.parsing.parsers.pdf_row_rules import banded, horizontal_rules
 from app.parsing.parsers.pdf_tables import boxed_tables, ruled_tables
-from app.parsing.parsers.pdf_text import PageText
+from app.parsing.parsers.pdf_text import Drawing, PageText
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
@@ -126,10 +128,14 @@ class _Page:
         if tables is None:
             with self._upright(found.turn) as page:
                 tables = ruled_tables(page, words)
-        for table in tables:
-            drawings = [drawing for drawing in drawings if not lies_in(drawing.box, table.box)]
+        drawings = _outside(tables, drawings)
         self._put_in(found, tables)
-        self._put_in(found, lined_tables(drawings, lambda: _without(found.strays, words())))
+        rules = horizontal_rules(drawings)
+        self._put_in(found, lined_tables(rules, lambda: _without(found.strays, words())))
+        of_figures = list(figure_tables([rule for rule, _ in rules], drawings, found.lines, words))
+        self._put_in(found, of_figures)
+        bands = banded(_outside(of_figures, drawings))
+        self._put_in(found, banded_tables(bands, lambda: _without(found.strays, words())))
         return True
 
     def _turned(self, box: Box, found: PageLines) -> Box:
@@ -176,6 +182,12 @@ class _Page:
             found.lines = [line for line in found.lines if line.number not in table.lines]
             found.lines.append(Line(text="", box=table.box, place=place, table=table.table()))
             found.strays = [line for line in found.strays if line.number not in table.lines]
+
+
+def _outside(tables: list[FoundTable], drawings: list[Drawing]) -> list[Drawing]:
+    for table in tables:
+        drawings = [drawing for drawing in drawings if not lies_in(drawing.box, table.box)]
+    return drawings
 
 
 def _without(lines: list[Line], words: list[Word]) -> list[Word]:

@@ -1,4 +1,5 @@
-"""Tables with rules between rows only, as papers and statistics set them: columns are told by the gaps in the text.
+"""Tables with rules between rows only, as papers and statistics set them, or with colour behind every second row:
+columns are told by the gaps in the text.
 
 A table is a stack of horizontal rules of one width, the first band of which is its head. Where every row has its rule,
 a band is a row; where only the head has (the "three-line table"), each line of text below it is one. What could be read
@@ -21,10 +22,8 @@ from app.parsing.parsers.pdf_row_rules import (
     THIN,
     PiecedRule,
     common_joints,
-    horizontal_rules,
     stacked,
 )
-from app.parsing.parsers.pdf_text import Drawing
 from app.parsing.parsers.pdf_text_columns import (
     TextLine,
     between,
@@ -48,6 +47,7 @@ _UNNAMED = 0.5  # of the rows
 _MOST_HEAD_LINES = 2  # with words in each column
 _CLOSER = 0.1  # heights of type by which the lines of a cell are nearer than rows
 _LEAST_CELLS = 6
+_COLOURED_COLUMNS = 3
 _NUMBER = re.compile(r"\d+")
 _FIGURE = re.compile(r"[^\w()]*\d[\W\d]*")
 """A year at the head of figures says no less than they do; a number in brackets, that of an equation."""
@@ -60,17 +60,34 @@ class _Part(NamedTuple):
     bands: list[list[TextLine]]
 
 
-def lined_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> Iterator[FoundTable]:
-    """Of a page's drawings and words, both turned so that the text is upright."""
-    rules = horizontal_rules(drawings)
+def lined_tables(rules: list[PiecedRule], words: Callable[[], list[Word]]) -> Iterator[FoundTable]:
+    """Of a page's rules and words, both turned so that the text is upright."""
     stacks = stacked([rule for rule, _ in rules]) if LEAST_RULES <= len(rules) <= _MOST_RULES else []
     on_page = words() if stacks else []
     from_top = sorted(on_page, key=middle)
     for stack in stacks:
-        for part in _parted_by_prose(stack, from_top):
-            table = _table(part, rules, on_page)
-            if table is not None:
+        yield from _tables(stack, rules, on_page, from_top)
+
+
+def banded_tables(bands: list[list[PiecedRule]], words: Callable[[], list[Word]]) -> Iterator[FoundTable]:
+    """The same of the edges of `banded` rows. Colour alone may be behind a list, a listing or a plot as well."""
+    on_page = words() if bands else []
+    from_top = sorted(on_page, key=middle)
+    for edges in bands:
+        stack = [rule for rule, _ in edges]
+        ends_open = gaps_through(between(stack[-2], stack[-1], from_top))
+        for table in _tables(stack if ends_open else stack[:-1], edges, on_page, from_top):
+            if _names_columns(table) and _stands_alone(table, on_page):
                 yield table
+
+
+def _tables(
+    stack: list[Rule], rules: list[PiecedRule], words: list[Word], from_top: list[Word]
+) -> Iterator[FoundTable]:
+    for part in _parted_by_prose(stack, from_top):
+        table = _table(part, rules, words)
+        if table is not None:
+            yield table
 
 
 def _parted_by_prose(stack: list[Rule], from_top: list[Word]) -> list[_Part]:
@@ -208,6 +225,17 @@ def _is_worth_it(table: FoundTable) -> bool:
     grouped = sum(all(row[1:]) and not row[0] for row in table.cells[first:])
     has_names = (sum(named) + grouped) * 2 >= len(table.cells)
     return len(cells) >= _LEAST_CELLS and sum(map(bool, cells)) * 2 >= len(cells) and has_names
+
+
+def _names_columns(table: FoundTable) -> bool:
+    """Whether the first row names several columns, with words."""
+    return len(table.cells[0]) >= _COLOURED_COLUMNS and all(any(map(str.isalpha, cell)) for cell in table.cells[0][1:])
+
+
+def _stands_alone(table: FoundTable, words: list[Word]) -> bool:
+    """Whether nothing goes on beside it, as where only some cells of a row have the colour."""
+    left, top, right, bottom = table.box
+    return not any(top < middle(word) < bottom and not left <= (word[0] + word[2]) / 2 <= right for word in words)
 
 
 def _has_head(table: FoundTable) -> bool:
