@@ -223,7 +223,8 @@ def status(kb_name: Annotated[str | None, typer.Option("--kb", help="Name or id:
             return
         running = api.pages("/v1/operations", knowledge_base_id=found["id"], state="running")
         stages = {item["document_id"]: _stage(item) for item in running if item["kind"] == "ingest"}
-    table = Table("document", "status", "chunks", "pages", "error or warnings")
+    name = Column("document", overflow="fold")  # whole: `document show` asks for it
+    table = Table(name, "status", "chunks", "pages", "error or warnings")
     for item in documents:
         remarks = [item["error"]["detail"]] if item["error"] and not _is_cancelled(item) else item["warnings"]
         pages = "" if item["page_count"] is None else str(item["page_count"])

@@ -127,3 +127,12 @@ async def test_without_documents_says_so(logged_in: Terminal, knowledge_base: st
         said = await logged_in.run(*command, "--kb", knowledge_base)
         assert said.code == 0, said
         assert f"“{knowledge_base}” holds no documents yet. `biggraph upload PATH --kb '{knowledge_base}'`" in said.out
+
+
+async def test_a_long_name_is_told_whole(logged_in: Terminal, knowledge_base: str, tmp_path: Path) -> None:
+    """It is wider than the terminal."""
+    name = f"{'0123456789' * 24}.txt"
+    (tmp_path / name).write_text("A long name.")
+    await logged_in.run("upload", str(tmp_path / name), "--kb", knowledge_base)
+    told = (await logged_in.run("status", "--kb", knowledge_base)).out
+    assert ("01234567" in told, "…" in told) == (True, False), told
