@@ -82,6 +82,7 @@ def test_much_too_long_text_is_not_counted() -> None:
         "1. " * 50_000,
         "。" * 50_000 + ",",
     ],
+    ids=lambda text: repr(text[:3]),
 )
 def test_runs_of_marks_are_no_trouble(text: str) -> None:
     """A pattern that backtracked would take hours here."""
