@@ -94,6 +94,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool) -> 
     # Imported here: the engines take seconds to import, which commands that are mere clients must not wait for. None of
     # it is garbage: looking for some meanwhile takes a fifth of the time, and later on it is passed over.
     gc.disable()
+    from app.core.head_limit import HeadLimitProtocol  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
     app = create_app(settings)
@@ -102,7 +103,15 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool) -> 
     host, port = listener.getsockname()[:2]
     url = settings.base_url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
     server = _Server(
-        uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_SECONDS)
+        uvicorn.Config(
+            app,
+            http=HeadLimitProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
     )
 
     def stop() -> None:

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
-from app.core.errors import InvalidInput
+from app.core.errors import InvalidInput, NotFound
 from app.core.pagination import Page, Paging, by_id, page_of
 from app.core.scope import TenantScope
 from app.core.text import Storable
@@ -35,7 +35,7 @@ from app.documents.uploads import receive
 from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion.schemas import OperationOut
 from app.knowledge_bases import service as knowledge_bases
-from app.models import Document, DocumentStatus
+from app.models import Document, DocumentStatus, Generation
 from app.parsing import document as parsed
 from app.ports.parts import Parts
 
@@ -195,8 +195,8 @@ async def reprocess_document(
     document_id: UUID, scope: Editor, parts: PartsDep, body: ReprocessIn | None = None
 ) -> UploadOut:
     """Reads and chunks the newest original once more, as the knowledge base's settings are now: they hold for what is
-    uploaded after them. Until it is ready the version before is found. What people edited in chunks is made from the
-    file again.
+    uploaded after them. Until it is ready the version before is found. What people changed of chunks stays where the
+    new chunks have the same text.
     """
     password = body.password if body else None
     return _upload_out(await service.reprocess(scope, parts, document_id, password or None))
@@ -205,10 +205,18 @@ async def reprocess_document(
 @router.get("/v1/documents/{document_id}/content", response_class=StreamingResponse)
 async def get_document_content(document_id: UUID, scope: Viewer, parts: PartsDep) -> StreamingResponse:
     """The original file of the newest upload, as it was sent."""
-    async with parts.database.read(scope) as session:
-        generation = await service.original(session, document_id)
+    generation = await _original(scope, parts, document_id)
+    while True:
+        try:
+            content = await _begun(parts.blobs.get(scope, generation.blob_key))
+            break
+        except NotFound:  # purged, perhaps, because a newer version has taken its place meanwhile
+            newer = await _original(scope, parts, document_id)
+            if newer.generation == generation.generation:
+                raise
+            generation = newer
     return StreamingResponse(
-        await _begun(parts.blobs.get(scope, generation.blob_key)),
+        content,
         media_type=generation.media_type or "application/octet-stream",
         headers={
             "content-disposition": f"attachment; filename*=UTF-8''{quote(generation.file_name, safe='')}",
@@ -219,6 +227,11 @@ async def get_document_content(document_id: UUID, scope: Viewer, parts: PartsDep
             "etag": f'"{generation.sha256}"',
         },
     )
+
+
+async def _original(scope: TenantScope, parts: Parts, document_id: UUID) -> Generation:
+    async with parts.database.read(scope) as session:
+        return await service.original(session, document_id)
 
 
 async def _begun(content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -222,9 +222,9 @@ async def test_a_new_version_while_the_old_one_is_read(
 
 
 async def test_a_tenant_who_asks_for_much_keeps_nobody_waiting(
-    shelf: Shelf, stranger: Person, parts: Parts, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, register: Register, parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = await Shelf.of(stranger, {"min_tokens": 0})
+    other = await Shelf.of(await register(), {"min_tokens": 0})
     paths = {mine: f"/v1/documents/{await mine.add(BOOK)}/outline" for mine in (shelf, other)}
     gate = Gate(parts, monkeypatch)
 
@@ -239,5 +239,5 @@ async def test_a_tenant_who_asks_for_much_keeps_nobody_waiting(
     await asyncio.sleep(0.5)
     gate.open()
     await asyncio.gather(*asked)
-    mine, theirs = shelf.person.tenant_id, stranger.tenant_id
+    mine, theirs = shelf.person.tenant_id, other.person.tenant_id
     assert gate.came == [mine, theirs, mine, mine, mine]

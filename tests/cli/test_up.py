@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import pytest
 from app.cli.invocation import invocation
 from app.cli.main import run
 from app.core import data_folder
+from app.core.head_limit import MAX_HEAD_BYTES
 from tests.e2e.shapes import REPOSITORY, START_SECONDS, STOP_SECONDS, free_port
 
 UP = ["-m", "app.cli", "up"]
@@ -46,9 +48,10 @@ def folder() -> Iterator[Path]:
         yield Path(made)
 
 
-def test_it_stops_when_it_is_told_to(folder: Path) -> None:
+def test_it_serves_and_stops_when_it_is_told_to(folder: Path) -> None:
+    environment = settings(folder / "data")
     with subprocess.Popen(
-        [sys.executable, *UP], cwd=REPOSITORY, env=settings(folder / "data"), stdout=subprocess.PIPE, text=True
+        [sys.executable, *UP], cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         said = ""
@@ -56,10 +59,14 @@ def test_it_stops_when_it_is_told_to(folder: Path) -> None:
             for line in process.stdout:
                 said += line
                 if "Ctrl-C stops it" in line:
+                    with socket.create_connection(("127.0.0.1", int(environment["BIGGRAPH_PORT"]))) as caller:
+                        caller.sendall(b"GET /healthz HTTP/1.1\r\nx-long: " + b"y" * MAX_HEAD_BYTES)
+                        answered = caller.recv(12)
                     process.send_signal(signal.SIGTERM)
             assert process.wait(STOP_SECONDS) == 0
         finally:
             process.kill()
+    assert answered == b"HTTP/1.1 431"
     assert said.endswith("Stopped.\n")
     with data_folder.locked(folder / "data"):  # is free again
         pass

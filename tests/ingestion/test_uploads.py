@@ -1,6 +1,7 @@
 """What an upload makes of a document that is known, how much a tenant may store, and an original that is lost."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -224,3 +225,27 @@ async def test_an_original_that_is_lost(shelf: Shelf, parts: Parts) -> None:
     await parts.blobs.delete(TenantScope(tenant_id, new_id(), Role.OWNER), "originals")
     answer = await shelf.client.get(path)
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+
+
+async def test_an_original_that_a_newer_one_replaces_while_it_is_asked_for(
+    shelf: Shelf, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document_id = (await shelf.send(TEXT))["document"]["id"]
+    path, get = f"/v1/documents/{document_id}/content", parts.blobs.get
+    newer = b"It shines farther."
+
+    async def purged() -> bool:
+        operations = (await shelf.client.get("/v1/operations", params={"document_id": document_id})).json()["items"]
+        return [one["state"] for one in operations if one["kind"] == "purge"] == ["succeeded"]
+
+    async def get_late(scope: TenantScope, key: str) -> AsyncIterator[bytes]:
+        monkeypatch.setattr(parts.blobs, "get", get)
+        assert await shelf.put(path, newer) == "succeeded"
+        await until(purged)
+        async for piece in get(scope, key):
+            yield piece
+
+    monkeypatch.setattr(parts.blobs, "get", get_late)
+    answer = await shelf.client.get(path)
+    assert (answer.status_code, answer.content) == (200, newer)
+    assert answer.headers["content-length"] == str(len(newer))
