@@ -74,6 +74,12 @@ class Row(NamedTuple):
         return (self.top + self.bottom) / 2
 
     @property
+    def height(self) -> float:
+        """Of its type."""
+        first = (self.names or self.figures)[0]
+        return first.bottom - first.top
+
+    @property
     def is_plain(self) -> bool:
         """Whether it has figures, as many as a table may, behind one name at most."""
         return 0 < len(self.figures) <= _MOST_COLUMNS and len(self.names) < 2
@@ -104,9 +110,9 @@ def is_note(run: Run) -> bool:
 def rows_of(lines: list[Line], words: WordsOfLines, least: int) -> list[Row]:
     """From top to bottom; none where fewer than `least` seem to end in figures. A line of the text layer is not parted
     by gaps, mostly, and stands for its words: these are asked for only where it is padded with spaces."""
-    wholes: list[Word] = [(*line.box, line.text.strip(), *line.number, 0) for line in lines if line.number is not None]
-    if sum(_ends_in_figure(whole[4]) for whole in wholes) < least:
+    if sum(map(_ends_in_figure, [line.text.strip() for line in lines])) < least:
         return []
+    wholes: list[Word] = [(*line.box, line.text.strip(), *line.number, 0) for line in lines if line.number is not None]
     wholes.sort(key=middle)
     side_by_side = list(map(sorted, text_lines(wholes)))
     if sum(_ends_in_figure(row[-1][4]) for row in side_by_side if len(row) > 1 or _PADDED in row[0][4]) < least:

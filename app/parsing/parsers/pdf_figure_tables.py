@@ -86,7 +86,7 @@ def _blocks(rows: list[Row]) -> Iterator[tuple[int, _Block]]:
         end = at + 1
         for ahead in range(at + 1, len(rows)):
             row, gap = rows[ahead], rows[ahead].top - rows[ahead - 1].bottom
-            if ahead - end > _MOST_NAMES or gap > _GAP * _height(rows[ahead - 1]):
+            if ahead - end > _MOST_NAMES or gap > _GAP * rows[ahead - 1].height:
                 break
             if row.is_plain:
                 wider = _with(columns, row)
@@ -97,10 +97,6 @@ def _blocks(rows: list[Row]) -> Iterator[tuple[int, _Block]]:
                 break
         yield at, _Block(rows[at:end], columns)
         at = end
-
-
-def _height(row: Row) -> float:
-    return median(run.bottom - run.top for run in row.runs)
 
 
 def _intervals(row: Row) -> list[Interval]:
@@ -150,8 +146,7 @@ def _table(
         rows = rows[next(at for at, row in enumerate(rows) if row.figures) :]
     while not rows[-1].figures:
         rows.pop()
-    left = min(run.left for row in rows for run in row.runs)
-    ruled = [rule for rule in rules if _lies_in(rule, [*head, *rows], left, columns[-1][1])]
+    ruled = _own(rules, [*head, *rows], columns[-1][1])
     if not _is_worth_it(plain, columns, has_head=bool(head)) or not _has_marks(rows, columns, ruled, bands):
         return None
     heads = _head_rows(head, columns, borders, ruled)
@@ -168,7 +163,7 @@ def _is_aligned(rows: list[Row], columns: list[Interval]) -> bool:
         for run in row.figures:
             if run.kind is Kind.FIGURE:
                 ends[bisect_right(columns, (run.right, 0.0)) - 1].append(run.right)
-    most = _HANGS * _height(rows[0])
+    most = _HANGS * rows[0].height
     for of_column in filter(None, ends):
         end = median(of_column)
         if sum(abs(other - end) <= most for other in of_column) < _ALIGNED * len(of_column):
@@ -190,7 +185,7 @@ def _head(above: Sequence[Row], block: _Block, borders: list[float]) -> tuple[li
     head: list[Row] = []
     lower = block.rows[0]
     for row in reversed(above):
-        height = _height(row)
+        height = row.height
         gap = lower.top - row.bottom
         if len(head) < _MOST_HEAD_LINES and gap <= (_HEAD_GAP if head else _GAP) * height and _is_head(row, borders):
             head.insert(0, row)
@@ -210,7 +205,7 @@ def _is_group_below(lines: list[Row], rules: list[Rule]) -> bool:
 
 def _is_head(row: Row, borders: list[float]) -> bool:
     """Whether its texts stand over the columns of figures, but for one over the names, and none over both."""
-    least = borders[0] - _OVER_NAMES * _height(row)
+    least = borders[0] - _OVER_NAMES * row.height
     return row.runs[-1].centre >= borders[0] and all(
         run.left >= least or (run.right <= borders[0] and run is row.runs[0]) for run in row.runs
     )
@@ -240,14 +235,13 @@ def _together(upper: Row, lower: Row) -> Row:
     )
 
 
-def _lies_in(rule: Rule, rows: list[Row], left: float, right: float) -> bool:
-    """Whether a rule is the table's own, and not one of the page."""
-    height = _height(rows[-1])
-    return (
-        rows[0].top - height / 2 <= rule.at <= rows[-1].bottom + height
-        and left - height <= rule.start
-        and rule.end <= right + _RULE_BEYOND * height
-    )
+def _own(rules: list[Rule], rows: list[Row], right: float) -> list[Rule]:
+    """The rules of the table, and not those of the page: near its rows, up to what ends its columns at the `right`."""
+    height = rows[-1].height
+    left = min(run.left for row in rows for run in row.runs) - height
+    right += _RULE_BEYOND * height
+    top, bottom = rows[0].top - height / 2, rows[-1].bottom + height
+    return [rule for rule in rules if top <= rule.at <= bottom and left <= rule.start and rule.end <= right]
 
 
 def _is_worth_it(rows: list[Row], columns: list[Interval], *, has_head: bool) -> bool:
@@ -266,11 +260,11 @@ def _is_worth_it(rows: list[Row], columns: list[Interval], *, has_head: bool) ->
 def _has_marks(rows: list[Row], columns: list[Interval], rules: list[Rule], bands: list[Box]) -> bool:
     """Whether each column has a rule over or under some figure or head, or bands behind some of its rows; but for a
     first one of numbers of notes, which no sum stands under."""
-    ends = [right - _height(rows[0]) / 2 for _, right in columns[_holds_notes(rows, columns) :]]
+    ends = [right - rows[0].height / 2 for _, right in columns[_holds_notes(rows, columns) :]]
     bare = [x for x in ends if not any(rule.start <= x <= rule.end for rule in rules)]
     if not bare:
         return True
-    top, bottom, most = rows[0].top, rows[-1].bottom, _BAND_HEIGHT * _height(rows[0])
+    top, bottom, most = rows[0].top, rows[-1].bottom, _BAND_HEIGHT * rows[0].height
     near = [box for box in bands if top <= (box[1] + box[3]) / 2 <= bottom and box[3] - box[1] <= most]
     behind = [[box for box in near if box[1] <= row.middle <= box[3]] for row in rows]
     least = max(_LEAST_ROWS, _BANDED * len(rows))
@@ -300,7 +294,7 @@ def _head_rows(head: list[Row], columns: list[Interval], borders: list[float], r
 def _span(run: Run, line: Row, columns: list[Interval], borders: list[float], rules: list[Rule]) -> Sequence[int]:
     """Numbers of the columns, from 1, that a head stands over: as far as the rule goes that is under it alone, or its
     own text; 0 for the names."""
-    lowest = line.bottom + _height(line) / 2
+    lowest = line.bottom + line.height / 2
     for rule in rules:
         if line.middle < rule.at <= lowest and [
             other for other in line.runs if rule.start <= other.centre <= rule.end

@@ -85,7 +85,7 @@ def _tables(
     stack: list[Rule], rules: list[PiecedRule], words: list[Word], from_top: list[Word]
 ) -> Iterator[FoundTable]:
     for part in _parted_by_prose(stack, from_top):
-        table = _table(part, rules, words)
+        table = _table(part, rules, words, from_top)
         if table is not None:
             yield table
 
@@ -105,9 +105,9 @@ def _parted_by_prose(stack: list[Rule], from_top: list[Word]) -> list[_Part]:
     return [part for part in parts if len(part.rules) >= LEAST_RULES]
 
 
-def _table(part: _Part, rules: list[PiecedRule], words: list[Word]) -> FoundTable | None:
+def _table(part: _Part, rules: list[PiecedRule], words: list[Word], from_top: list[Word]) -> FoundTable | None:
     joints = common_joints([joints for rule, joints in rules if joints and rule in part.rules])
-    stack, bands = part = _with_head_above(part, joints, words)
+    stack, bands = part = _with_head_above(part, joints, from_top)
     head, body = words_of(bands[:1]), words_of(bands[1:])
     xs = [stack[0].start, *(joints or column_borders(bands[0], body)), stack[0].end]
     if len(xs) < 3 or not (joints or _may_be_head(bands[0], bands[1:], xs)):
@@ -132,12 +132,11 @@ def _table(part: _Part, rules: list[PiecedRule], words: list[Word]) -> FoundTabl
     return table
 
 
-def _with_head_above(part: _Part, joints: list[float], words: list[Word]) -> _Part:
+def _with_head_above(part: _Part, joints: list[float], from_top: list[Word]) -> _Part:
     """With the line above the first rule, where its words are the heads of the columns."""
     first, body = part.rules[0], words_of(part.bands)
     borders = joints or [(left + right) / 2 for left, right in gaps_through(body)]
-    from_top = sorted(words, key=middle) if borders else []
-    lines = lines_of(between(first._replace(at=first.at - 2 * type_height(body)), first, from_top))
+    lines = lines_of(between(first._replace(at=first.at - 2 * type_height(body)), first, from_top)) if borders else []
     if not lines:
         return part
     runs = runs_of(lines[-1].words)
