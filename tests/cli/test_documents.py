@@ -58,6 +58,24 @@ async def test_an_edited_file_is_a_new_version_where_it_shall_be(
     assert (refused.code, refused.error.startswith("ambiguous_names: 2 of the files")) == (1, True), refused
 
 
+async def test_it_tells_which_changed_chunks_a_new_version_keeps(
+    logged_in: Terminal, knowledge_base: str, tmp_path: Path, owner: Person
+) -> None:
+    file, sections = tmp_path / "rules.md", [f"# Rule {n}\n\n" + f"Rule {n} binds all. " * 90 for n in range(3)]
+    file.write_text("\n\n".join(sections))
+    await logged_in.run("upload", str(file), "--kb", knowledge_base)
+    kbs = (await owner.client.get("/v1/knowledge-bases", params={"limit": 200})).json()["items"]
+    (kb_id,) = [kb["id"] for kb in kbs if kb["name"] == knowledge_base]
+    (document,) = (await owner.client.get(f"/v1/knowledge-bases/{kb_id}/documents")).json()["items"]
+    chunks = (await owner.client.get(f"/v1/documents/{document['id']}/chunks")).json()["items"]
+    for chunk in (chunks[0], chunks[-1]):
+        await owner.client.patch(f"/v1/chunks/{chunk['id']}", json={"enabled": False})
+    file.write_text("\n\n".join([*sections[:2], "# Rule 2\n\nRepealed."]))
+    said = await logged_in.run("upload", str(file), "--kb", knowledge_base, "--replace")
+    assert "1 that people had changed are changed as before." in said.out
+    assert "The text of 1 others is gone: `lost_edits` of /v1/operations/" in said.out
+
+
 async def test_a_folder_without_files_is_an_error(logged_in: Terminal, knowledge_base: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     said = await logged_in.run("upload", str(tmp_path / "empty"), "--kb", knowledge_base)

@@ -53,11 +53,13 @@ def test_a_short_call_goes_before_what_is_left_of_a_long_one(lanes: Lanes) -> No
     assert calls.ordered() == "ssLLLL"
 
 
-def test_calls_advance_alike_in_what_they_cost(lanes: Lanes) -> None:
+def test_calls_of_one_length_are_through_one_after_the_other(lanes: Lanes) -> None:
+    """Were they through all at once, whoever gives way after one would do so late."""
     calls = Calls(lanes)
     calls.call("A", *[100] * 4)
     calls.call("b", *[50] * 8)
-    assert calls.ordered() == "bAbbAbbAbbAb"
+    calls.call("s", 10)
+    assert calls.ordered() == "s" + "A" * 4 + "b" * 8
 
 
 def test_short_calls_without_end_do_not_keep_a_long_one_waiting(lanes: Lanes) -> None:
@@ -72,7 +74,7 @@ def test_short_calls_without_end_do_not_keep_a_long_one_waiting(lanes: Lanes) ->
         return NOTHING
 
     lanes.submit([(30, lambda: next_one(20))])
-    assert calls.ordered().rstrip("s") == "sssLsssL"
+    assert calls.ordered().rstrip("s") == "s" * 12 + "LL", "it has waited for little more than twice what it costs"
 
 
 def test_an_error_is_that_of_its_run_and_the_lane_goes_on(lanes: Lanes) -> None:

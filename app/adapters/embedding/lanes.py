@@ -12,36 +12,42 @@ from app.ports.vector_index import Vectors
 
 @dataclass(order=True, slots=True)
 class _Run:
-    finish: int
+    finish: float
     number: int
+    cost: int = field(compare=False)
+    is_last: bool = field(compare=False)
+    """Of its call."""
     work: Callable[[], Vectors] = field(compare=False)
     future: "Future[Vectors]" = field(compare=False)
 
 
 class Lanes:
-    """Self-clocked fair queueing (Golestani 1994, https://doi.org/10.1109/INFCOM.1994.337677) over a number of threads.
+    """Fair queueing (Demers 1989, https://doi.org/10.1145/75247.75248) of calls over a number of threads.
 
-    Runs of a call get rising finish tags: what the clock shows when it comes, plus what its runs up to that one cost.
-    The run with the lowest tag is next, and the clock is set to its tag. So calls advance alike in what they cost, the
-    shorter one is through first, and no number of later ones keeps a long one waiting.
+    A call's finish tag is the moment at which it would be through if all calls had run side by side, one as fast as the
+    other; the call with the lowest tag runs. So a short one goes before what is left of the long ones, calls of one
+    length go one after the other, and no number of later ones keeps a long one waiting.
     """
 
     def __init__(self, threads: int) -> None:
         self._threads = ThreadPoolExecutor(threads, "embedder")
         self._lock = Lock()
         self._waiting: list[_Run] = []
-        self._clock = 0
+        self._calls = 0
+        """Those of which runs wait."""
+        self._clock = 0.0
+        """What each of the calls would have been given by now, in the unit of costs."""
         self._numbers = count()
 
     def submit(self, call: Sequence[tuple[int, Callable[[], Vectors]]]) -> "list[Future[Vectors]]":
         """The runs of one call, each with its cost, in any one unit. Raises `RuntimeError` after `close`."""
         runs = []
         with self._lock:
-            finish = self._clock
-            for cost, work in call:
-                finish += cost
-                runs.append(_Run(finish, next(self._numbers), work, Future()))
+            finish = self._clock + sum(cost for cost, _ in call)
+            for left, (cost, work) in zip(range(len(call) - 1, -1, -1), call, strict=True):
+                runs.append(_Run(finish, next(self._numbers), cost, left == 0, work, Future()))
                 heapq.heappush(self._waiting, runs[-1])
+            self._calls += bool(runs)
         for _ in runs:
             self._threads.submit(self._run_next)
         return [run.future for run in runs]
@@ -49,8 +55,10 @@ class Lanes:
     def _run_next(self) -> None:
         with self._lock:
             run = heapq.heappop(self._waiting)
-            self._clock = max(self._clock, run.finish)
-        if run.future.set_running_or_notify_cancel():
+            is_wanted = run.future.set_running_or_notify_cancel()
+            self._clock += run.cost / self._calls if is_wanted else 0
+            self._calls -= run.is_last
+        if is_wanted:
             try:
                 run.future.set_result(run.work())
             except BaseException as error:  # noqa: BLE001 - as an executor's own futures do
