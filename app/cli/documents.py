@@ -193,7 +193,7 @@ def _notes(outcome: str, namesakes: list[str], operation: dict[str, Any] | None)
 def note_of_version(operation: dict[str, Any]) -> str:
     """What became of the chunks of a new version, by its ingestion that has succeeded."""
     counts = operation["counts"]
-    said = f"New version: {counts['chunks']} chunks, {counts['reused']} of them reused."
+    said = f"New version: {counts['reused']} of {counts['chunks']} chunks reused."
     if "edits_carried" in counts:
         said += f" {counts['edits_carried']} that people had changed are changed as before."
     if counts.get("edits_lost"):
