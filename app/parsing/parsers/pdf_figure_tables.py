@@ -62,11 +62,11 @@ def figure_tables(
     rules: list[Rule], drawings: list[Drawing], lines: list[Line], words: Callable[[], list[Word]]
 ) -> Iterator[FoundTable]:
     """Of a page's drawings, lines and words, turned so that the text is upright; `rules` are those of the drawings."""
-    of_lines = cache(lambda: by_line(words()))
-    rows = rows_of(lines, of_lines, _LEAST_ROWS) if 0 < len(drawings) <= _MOST_DRAWINGS else []
-    if not rows:
-        return
     bands = [box for box, stroked, plain in drawings if plain and not stroked and box[3] - box[1] > MAX_RULE]
+    if not (rules or bands) or len(drawings) > _MOST_DRAWINGS:
+        return
+    of_lines = cache(lambda: by_line(words()))
+    rows = rows_of(lines, of_lines, _LEAST_ROWS)
     end = 0
     for first, block in _blocks(rows):
         above, end = rows[end:first], first + len(block.rows)

@@ -60,7 +60,7 @@ class Paragraph:
 
     @property
     def size(self) -> float:
-        return max(self.lines, key=_length).size
+        return (max(self.lines, key=_length) if len(self.lines) > 1 else self.lines[0]).size
 
     @property
     def bold(self) -> bool:

@@ -137,7 +137,7 @@ class _Reader:
     def _read(self, page: PdfPage, number: int) -> tuple[PageMode, PageLines]:
         found = page.text()
         facts = text_facts((*found.lines, *found.strays))
-        if is_suspect(facts):
+        if is_suspect(facts) and not (self._wanted == "fast" and facts.characters):
             facts = page.facts(facts)
         if self._wanted == "ocr" or (self._wanted == "auto" and facts.needs_ocr):
             recognised = self._recognised(page, number)

@@ -115,7 +115,9 @@ def _rules(paths: list[dict[str, Any]]) -> tuple[list[Rule], list[Rule]]:
             if item[0] == "l":
                 _add_segment(across, down, *item[1], *item[2])
             elif item[0] == "re":
-                _add_rectangle(across, down, item[1], stroked="s" in path["type"])
+                x0, y0, x1, y1 = item[1]
+                box = min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+                _add_rectangle(across, down, box, stroked="s" in path["type"])
     return _connected(across), _connected(down)
 
 
@@ -128,7 +130,7 @@ def _add_segment(across: list[Rule], down: list[Rule], x0: float, y0: float, x1:
 
 def _add_rectangle(across: list[Rule], down: list[Rule], box: Box, *, stroked: bool, thin: float = MAX_RULE) -> None:
     """A thin rectangle is a rule, a stroked one is four; shading alone is neither."""
-    left, top, right, bottom = min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])
+    left, top, right, bottom = box
     if bottom - top <= thin:
         _add_segment(across, down, left, (top + bottom) / 2, right, (top + bottom) / 2)
     elif right - left <= thin:
