@@ -99,17 +99,26 @@ def direction(x: float, y: float) -> tuple[int, int]:
 
 def upright(found: list[tuple[tuple[int, int], Line]], width: float, height: float) -> PageLines:
     """Lines with their directions to a page that is turned the way most of its text runs."""
-    weights: Counter[tuple[int, int]] = Counter()
-    for way, line in found:
-        weights[way] += len(line.text)
-    turn = weights.most_common(1)[0][0] if weights else UPRIGHT
+    turn = _main_direction(found)
     result = PageLines(turn=turn, height=height if turn[1] == 0 else width)
-    for way, line in found:
-        (result.lines if way == turn else result.strays).append(line)
+    result.lines = [line for way, line in found if way == turn]
+    if len(result.lines) < len(found):
+        result.strays = [line for way, line in found if way != turn]
     if turn != UPRIGHT:
         for _, line in found:
             line.box = turned(line.place, turn, width, height)
     return result
+
+
+def _main_direction(found: list[tuple[tuple[int, int], Line]]) -> tuple[int, int]:
+    """In which most of the text runs."""
+    ways = {way for way, _ in found}
+    if len(ways) < 2:
+        return next(iter(ways), UPRIGHT)
+    weights: Counter[tuple[int, int]] = Counter()
+    for way, line in found:
+        weights[way] += len(line.text)
+    return weights.most_common(1)[0][0]
 
 
 def union(boxes: Sequence[Box]) -> Box:

@@ -136,15 +136,10 @@ class _Reader:
 
     def _read(self, page: PdfPage, number: int) -> tuple[PageMode, PageLines]:
         found = page.text()
-        facts = text_facts((*found.lines, *found.strays))
-        if is_suspect(facts) and not (self._wanted == "fast" and facts.characters):
-            facts = page.facts(facts)
-        if self._wanted == "ocr" or (self._wanted == "auto" and facts.needs_ocr):
-            recognised = self._recognised(page, number)
-            if recognised is not None and _says_more(recognised, facts, anything=self._wanted == "ocr"):
+        if self._wanted != "fast" or not (found.lines or found.strays):
+            recognised = self._better_than(found, page, number)
+            if recognised is not None:
                 return PageMode.OCR, recognised
-        if not facts.characters and facts.pictured:
-            self.pictured.add(number)
         with self._in_time(PageMode.FAST, number) as in_time:
             if in_time and not page.find_tables(found):
                 self.left_out[PageMode.FAST].add(number)
@@ -153,6 +148,20 @@ class _Reader:
                 if in_time and page.lay_out(found):
                     return PageMode.LAYOUT, found
         return PageMode.FAST, found
+
+    def _better_than(self, found: PageLines, page: PdfPage, number: int) -> PageLines | None:
+        """What OCR reads where that is wanted or the text layer can't be trusted, if it is more; notes what is only
+        shown."""
+        facts = text_facts((*found.lines, *found.strays))
+        if is_suspect(facts):
+            facts = page.facts(facts)
+        if self._wanted == "ocr" or (self._wanted == "auto" and facts.needs_ocr):
+            recognised = self._recognised(page, number)
+            if recognised is not None and _says_more(recognised, facts, anything=self._wanted == "ocr"):
+                return recognised
+        if not facts.characters and facts.pictured:
+            self.pictured.add(number)
+        return None
 
     def _recognised(self, page: PdfPage, number: int) -> PageLines | None:
         """None where time for it is up."""

@@ -35,6 +35,7 @@ MAX_STROKE = 5.0  # and a stroke, whose box has its width, thinner than this
 _MIN_LENGTH = 6.0
 _MOST_CORNERED = 1_000  # strokes with corners: more of them are a plot
 _LEAST_CELLS = 4
+_MOST_OF_WIDTH, _MUCH_OF_HEIGHT = 0.6, 0.3
 _MAX_PATHS = 20_000
 _MAX_RULES = 3_000
 _COLUMN_GAP = 1.0  # of the height of a word: so wide a gap on a border parts two cells without a rule
@@ -74,25 +75,30 @@ def boxed_tables(drawings: list[Drawing], words: Callable[[], list[Word]]) -> li
 
 
 def _are_cells(cornered: list[Box]) -> bool:
-    """Whether most of the boxes stand in rows and columns: figures are seldom so regular."""
+    """Whether most of the boxes stand in rows and columns and fill them: figures are seldom so regular."""
     if len(cornered) < _LEAST_CELLS:
         return False
-    columns = Counter([(round(left), round(right)) for left, _, right, _ in cornered])
-    rows = Counter([(round(top), round(bottom)) for _, top, _, bottom in cornered])
-    in_both = (
-        columns[round(left), round(right)] > 1 and rows[round(top), round(bottom)] > 1
-        for left, top, right, bottom in cornered
-    )
-    return sum(in_both) >= max(_LEAST_CELLS, len(cornered) / 2)
+    places = [((round(left), round(right)), (round(top), round(bottom))) for left, top, right, bottom in cornered]
+    columns, rows = Counter([column for column, _ in places]), Counter([row for _, row in places])
+    cells = [(column, row) for column, row in places if columns[column] > 1 and rows[row] > 1]
+    if len(cells) < max(_LEAST_CELLS, len(cornered) / 2):
+        return False
+    return len({column for column, _ in cells}) * len({row for _, row in cells}) <= 2 * len(cells)
 
 
 def _frame_rules(cornered: list[Box], across: list[Rule], down: list[Rule]) -> bool:
-    """Whether one of the boxes is around a rule across and a rule down, whose ends it may meet."""
+    """Whether one of the boxes is around a rule across most of it and one down through much of it."""
     return any(
-        any(top < rule.at < bottom and left <= rule.start and rule.end <= right for rule in across)
-        and any(left < rule.at < right and top <= rule.start and rule.end <= bottom for rule in down)
+        any(_parts(rule, (top, bottom), (left, right), _MOST_OF_WIDTH) for rule in across)
+        and any(_parts(rule, (left, right), (top, bottom), _MUCH_OF_HEIGHT) for rule in down)
         for left, top, right, bottom in cornered
     )
+
+
+def _parts(rule: Rule, sides: tuple[float, float], ends: tuple[float, float], share: float) -> bool:
+    """Whether the rule stands between the sides, and goes over such a share of the way between the ends."""
+    within = sides[0] < rule.at < sides[1] and ends[0] <= rule.start and rule.end <= ends[1]
+    return within and rule.end - rule.start >= share * (ends[1] - ends[0])
 
 
 def _tables(across: list[Rule], down: list[Rule], words: Callable[[], list[Word]]) -> list[FoundTable]:
