@@ -57,7 +57,7 @@ class PageText:
 
     def drawings(self) -> list[Drawing]:
         """Empty where they were not asked for."""
-        return list(map(Drawing._make, map(_drawing, [block for block in self._blocks if block["type"] == _DRAWING])))
+        return list(starmap(Drawing, map(_drawing, [block for block in self._blocks if block["type"] == _DRAWING])))
 
     def words(self) -> list[Any]:
         """As PyMuPDF has them: box, text, numbers of block, line and word. Of lines that are printed twice, too."""
