@@ -78,15 +78,15 @@ async def test_a_version_that_arrives_meanwhile_is_kept(
     shelf = await Shelf.of(await register())
     client = shelf.person.client
     document_id = await shelf.add("The old text.", external_id="raced")
-    fetch = type(parts.blobs).fetch
+    fetch = parts.blobs.fetch
 
-    async def while_another_sends(blobs: object, scope: TenantScope, key: str, path: Path) -> None:
-        await fetch(blobs, scope, key, path)  # type: ignore[arg-type]
+    async def while_another_sends(scope: TenantScope, key: str, path: Path) -> None:
+        await fetch(scope, key, path)
         if str(scope.tenant_id) == shelf.person.tenant_id:  # others ingest as well
             monkeypatch.undo()
             await shelf.add("The new text.", external_id="raced")
 
-    monkeypatch.setattr(type(parts.blobs), "fetch", while_another_sends)
+    monkeypatch.setattr(parts.blobs, "fetch", while_another_sends)
     answer = await client.post(f"/v1/documents/{document_id}:reprocess")
     assert (answer.status_code, answer.json()["code"]) == (409, "document_changed")
     assert [chunk["text"] for chunk in await shelf.chunks(document_id)] == ["The new text."]

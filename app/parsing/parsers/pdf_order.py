@@ -219,7 +219,9 @@ def _gaps(covered: list[Interval], size: float) -> list[Interval]:
 
 def _in_order(band: list[Line]) -> list[Line]:
     """One line, or tables with what stands beside them: first what is above or left of a table's middle."""
-    tables = [line for line in band if line.table is not None] if len(band) > 1 else []
+    if len(band) == 1:
+        return band
+    tables = [line for line in band if line.table is not None]
     if not tables:
         return [_joined(band)]
     ordered: list[Line] = []

@@ -6,7 +6,17 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from app.parsing.parsers.pdf_engine import pymupdf
-from app.parsing.parsers.pdf_lines import MATHEMATICAL, Box, Line, LineNumber, PageLines, direction, union, upright
+from app.parsing.parsers.pdf_lines import (
+    MATHEMATICAL,
+    UPRIGHT,
+    Box,
+    Line,
+    LineNumber,
+    PageLines,
+    direction,
+    union,
+    upright,
+)
 
 TEXT_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 # Drawings come after the run of text that they stand in, so that an underline does not cut a line in two.
@@ -46,13 +56,16 @@ class PageText:
 
     def lines(self) -> PageLines:
         found: list[tuple[tuple[int, int], Line]] = []
+        way, towards = UPRIGHT, (1.0, 0.0)  # of the line before: mostly all run the same way
         seen = _Seen()
         texts = [block for block in self._blocks if block["type"] == _TEXT]  # which alone are numbered, as for `words`
         for block_number, block in enumerate(texts):
             for line_number, raw in enumerate(block["lines"]):
                 line = _line(raw, (block_number, line_number))
                 if line is not None and seen.is_new(line.text, line.box):
-                    found.append((direction(*raw["dir"]), line))
+                    if raw["dir"] != towards:
+                        way, towards = direction(*raw["dir"]), raw["dir"]
+                    found.append((way, line))
         return upright(found, self.width, self.height)
 
     def drawings(self) -> list[Drawing]:
