@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from app.chunking.chunk import ChunkKind, DraftChunk, context_line
 from app.chunking.options import ChunkingOptions
@@ -15,7 +16,7 @@ from app.chunking.splitting import CODE_LEVELS, TEXT_LEVELS, Boundaries, Span, f
 from app.chunking.table_summary import table_summary
 from app.chunking.tables import CAPTION_BYTES, TablePart, table_parts
 from app.core.errors import InvalidInput
-from app.parsing.document import GAP, BoundingBox, Element, ElementKind, ParsedDocument, Table
+from app.parsing.document import GAP, BoundingBox, Element, ElementKind, ParsedDocument, Table, placed
 from app.ports.embedder import TokenCounter
 
 LEAST_ROOM = 24
@@ -41,7 +42,7 @@ class Drafter:
 
     def __init__(self, document: ParsedDocument, options: ChunkingOptions, tokens: TokenCounter, title: str) -> None:
         self.elements = document.elements
-        self.starts = _starts(document.elements)
+        self.starts = [start for start, _ in placed(document.elements, attrgetter("text"))]
         self.text = _Text(document.elements, self.starts)
         self.options = options
         self.tokens = tokens
@@ -231,14 +232,3 @@ _KINDS = {ElementKind.CODE: ChunkKind.CODE, ElementKind.TABLE: ChunkKind.TABLE}
 
 def _kind(element: Element) -> ChunkKind:
     return _KINDS.get(element.kind, ChunkKind.TEXT)
-
-
-def _starts(elements: Sequence[Element]) -> list[int]:
-    """Offset of each element in `ParsedDocument.text`."""
-    starts: list[int] = []
-    position = 0
-    for element in elements:
-        starts.append(position)
-        if element.text:
-            position += len(element.text) + len(GAP)
-    return starts

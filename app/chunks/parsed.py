@@ -27,7 +27,7 @@ from app.documents import service as documents
 from app.ingestion.projection import cells_key, parsed_key
 from app.models import Document
 from app.parsing.cells import page_name
-from app.parsing.document import GAP, Element, ElementKind, StoredCells, Table
+from app.parsing.document import Element, ElementKind, StoredCells, Table, placed
 from app.parsing.table_profile import column_profiles
 from app.ports.parts import Parts
 
@@ -179,14 +179,18 @@ def _look(path: Path, look: Callable[[ParsedForm], Result]) -> Result:
         return look(ParsedForm.of(lines))
 
 
+def _text(element: Json) -> str:
+    text: str = element.get("text", "")
+    return text
+
+
 def elements_of(form: ParsedForm, after: int, limit: int, page: int | None) -> tuple[list[ElementOut], bool]:
     """Text of tables is left out: they have routes of their own."""
     found: list[ElementOut] = []
     modes: Sequence[str] = form.document.get("page_modes", ())
-    position = characters = table_number = 0
-    for number, element in enumerate(form.elements, start=1):
-        start, text, on = position, element.get("text", ""), element.get("page")
-        position += len(text) + len(GAP) if text else 0
+    characters = table_number = 0
+    for number, (start, element) in enumerate(placed(form.elements, _text), start=1):
+        text, on = _text(element), element.get("page")
         is_table = element.get("table") is not None
         table_number += is_table
         if number <= after or page not in (None, on):
@@ -292,10 +296,8 @@ def outline_of(form: ParsedForm, document_id: UUID, places: Sequence[tuple[UUID,
     starts: list[int] = []
     nodes: list[OutlineNode] = []
     path = HeadingPath()
-    position = 0
-    for element in form.elements:
-        start, text = position, element.get("text", "")
-        position += len(text) + len(GAP) if text else 0
+    for start, element in placed(form.elements, _text):
+        text = _text(element)
         if element["kind"] != ElementKind.HEADING or not text.strip():
             continue
         if len(nodes) == MOST_HEADINGS:

@@ -22,7 +22,7 @@ from app.chunks.schemas import (
     TableRowsOut,
 )
 from app.chunks.state import WorkshopDep, workshop_lifespan
-from app.core.pagination import Page, Paging, by_id, page_of
+from app.core.pagination import Page, Paging, by_id, page_before, page_of
 from app.documents.forms import form_schema, read_file_form
 from app.documents.schemas import ChunkOut
 from app.documents.uploads import receive
@@ -37,6 +37,7 @@ PREVIEWS = re.compile(r"/v1/knowledge-bases/[^/]+/chunks:preview/?")
 """Paths whose bodies may be long."""
 PREVIEW_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": form_schema(PreviewForm)}}
 MARKDOWN = "text/markdown; charset=utf-8"
+AfterNumber = Annotated[int, Query(ge=0, lt=2**31, description="Number after which to begin", alias="cursor")]
 TABLE_ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/markdown": {"schema": {"type": "string"}}}, "model": TableRowsOut}
 }
@@ -91,13 +92,13 @@ async def list_elements(
     document_id: UUID,
     scope: Viewer,
     workshop: WorkshopDep,
-    after: Annotated[int, Query(ge=0, lt=2**31, description="Number after which to begin", alias="cursor")] = 0,
+    after: AfterNumber = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     page: Annotated[int | None, Query(ge=1, lt=2**31, description="Only what stands on this page")] = None,
 ) -> Page[ElementOut]:
     """All that was read of the active version, in reading order, before it was cut into chunks."""
     items, more = await workshop.parsed.elements(scope, document_id, after, limit, page)
-    return Page(items=items, next_cursor=str(items[-1].number) if more else None)
+    return page_before(items, _by_number, more=more)
 
 
 @router.get("/v1/documents/{document_id}/tables")
@@ -105,12 +106,12 @@ async def list_tables(
     document_id: UUID,
     scope: Viewer,
     workshop: WorkshopDep,
-    after: Annotated[int, Query(ge=0, lt=2**31, description="Number after which to begin", alias="cursor")] = 0,
+    after: AfterNumber = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[TableOut]:
     """Tables with their columns, of wide ones fewer than `limit`."""
     items, more = await workshop.parsed.tables(scope, document_id, after, limit)
-    return Page(items=items, next_cursor=str(items[-1].number) if more else None)
+    return page_before(items, _by_number, more=more)
 
 
 @router.get("/v1/documents/{document_id}/tables/{number}", response_model=TableRowsOut, responses=TABLE_ANSWERS)
@@ -150,3 +151,7 @@ def _as_markdown(
 async def get_outline(document_id: UUID, scope: Viewer, workshop: WorkshopDep) -> OutlineOut:
     """The document's headings as a tree, each with its page and the chunks that hold its text."""
     return await workshop.parsed.outline(scope, document_id)
+
+
+def _by_number(item: ElementOut | TableOut) -> str:
+    return str(item.number)

@@ -50,8 +50,12 @@ def by_id(item: Identified) -> str:
 def page_of(items: Iterable[Item], limit: int, cursor: Callable[[Item], str]) -> Page[Item]:
     """The first `limit` of the items. One more than that says that another page follows."""
     found = list(items)
-    shown = found[:limit]
-    return Page(items=shown, next_cursor=cursor(shown[-1]) if len(found) > limit else None)
+    return page_before(found[:limit], cursor, more=len(found) > limit)
+
+
+def page_before(items: list[Item], cursor: Callable[[Item], str], *, more: bool) -> Page[Item]:
+    """All of the items, at least one where `more` follow."""
+    return Page(items=items, next_cursor=cursor(items[-1]) if more else None)
 
 
 def encode_cursor(row_id: UUID) -> str:

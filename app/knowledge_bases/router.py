@@ -4,7 +4,7 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from app.core.pagination import Page, Paging, by_id, encode_cursor, page_of
+from app.core.pagination import Page, Paging, by_id, encode_cursor, page_before, page_of
 from app.identity.access import Admin, PartsDep, Reading, Viewer, Writing
 from app.knowledge_bases import service
 from app.knowledge_bases.schemas import (
@@ -57,7 +57,7 @@ async def get_tree(kb_id: UUID, paging: Paging, _scope: Viewer, session: Reading
     Of documents with many headings fewer than `limit`.
     """
     items, more = await service.tree(session, kb_id, paging)
-    return Page(items=items, next_cursor=_by_document(items[-1]) if more else None)
+    return page_before(items, _by_document, more=more)
 
 
 @router.patch("/{kb_id}")

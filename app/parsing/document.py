@@ -1,14 +1,18 @@
 """What every parser makes of a file: an ordered list of elements, each knowing where it came from. JSON both ways."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 GAP = "\n\n"
 """Between the texts of elements in `ParsedDocument.text`."""
+
+
+AnyElement = TypeVar("AnyElement")
 
 
 class ElementKind(StrEnum):
@@ -124,6 +128,15 @@ class Element(BaseModel):
     """Of code: as marked in the source."""
     confidence: float | None = None
     """Of text that was recognised in a picture: 0 to 1. None where the file itself holds the text."""
+
+
+def placed(elements: Iterable[AnyElement], text_of: Callable[[AnyElement], str]) -> Iterator[tuple[int, AnyElement]]:
+    """Elements, in whatever form, each after its offset in `ParsedDocument.text`, in characters."""
+    position = 0
+    for element in elements:
+        yield position, element
+        text = text_of(element)
+        position += len(text) + len(GAP) if text else 0
 
 
 def add_joined(elements: list[Element], element: Element) -> None:

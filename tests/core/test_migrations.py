@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -99,72 +99,67 @@ async def test_they_can_be_taken_back_and_made_again(urls: DatabaseUrls) -> None
     assert await asyncio.to_thread(differences, urls.owner) == []
 
 
+async def found_after(
+    url: str, before: str, statements: Sequence[str], after: str, query: str
+) -> list[tuple[Any, ...]]:
+    """What a query finds of rows that were there before a migration. They stand alone: the tables of chunks lose their
+    foreign keys to what owns them, and the owner of the tables may write and read them."""
+    await asyncio.to_thread(command.upgrade, alembic(url), before)
+    engine = engine_of(url)
+    try:
+        with engine.begin() as connection:
+            for table in ("chunks", "chunk_edits"):
+                keys = f"drop constraint fk_{table}_generations, drop constraint fk_{table}_tenants"
+                connection.execute(text(f"alter table {table} {keys}, no force row level security"))
+            for statement in statements:
+                connection.execute(text(statement))
+            for table in ("chunks", "chunk_edits"):
+                connection.execute(text(f"alter table {table} force row level security"))
+        await asyncio.to_thread(command.upgrade, alembic(url), after)
+        with engine.begin() as connection:
+            connection.execute(text("alter table chunks no force row level security"))
+            return [tuple(row) for row in connection.execute(text(query))]
+    finally:
+        engine.dispose()
+
+
 async def test_chunks_that_are_there_keep_the_pages_and_the_box_that_are_known_of_them(
     postgres: EmbeddedPostgres,
 ) -> None:
     urls = await postgres.database("chunks_before")
-    await asyncio.to_thread(command.upgrade, alembic(urls.owner), "0010")
-    engine = engine_of(urls.owner)
-    try:
-        with engine.begin() as connection:
-            for statement in (
-                "alter table chunks drop constraint fk_chunks_generations, drop constraint fk_chunks_tenants",
-                "alter table chunks no force row level security",
-                """
-                insert into chunks (id, tenant_id, knowledge_base_id, document_id, generation, ordinal, kind, text,
-                    heading_path, section, page, page_starts, bbox, start_offset, end_offset, token_count, text_hash)
-                select id, id, id, id, 1, 0, 'text', 'words', '{}', 0, 3, '[[40, 4]]', '{"left": 1}', 0, 80, 9, ''
-                from gen_random_uuid() as id
-                """,
-                "alter table chunks force row level security",
-            ):
-                connection.execute(text(statement))
-        await asyncio.to_thread(command.upgrade, alembic(urls.owner), "0011")
-        with engine.begin() as connection:
-            connection.execute(text("alter table chunks no force row level security"))
-            found = connection.scalar(text("select provenance from chunks"))
-    finally:
-        engine.dispose()
-    assert found == [{"start": 0, "page": 3, "bbox": {"left": 1}}, {"start": 40, "page": 4, "bbox": None}]
+    statements = [
+        """
+        insert into chunks (id, tenant_id, knowledge_base_id, document_id, generation, ordinal, kind, text,
+            heading_path, section, page, page_starts, bbox, start_offset, end_offset, token_count, text_hash)
+        select id, id, id, id, 1, 0, 'text', 'words', '{}', 0, 3, '[[40, 4]]', '{"left": 1}', 0, 80, 9, ''
+        from gen_random_uuid() as id
+        """,
+    ]
+    found = await found_after(urls.owner, "0010", statements, "0011", "select provenance from chunks")
+    assert found == [([{"start": 0, "page": 3, "bbox": {"left": 1}}, {"start": 40, "page": 4, "bbox": None}],)]
 
 
 async def test_the_original_of_a_chunk_that_was_edited_before_is_known_from_its_history(
     postgres: EmbeddedPostgres,
 ) -> None:
     urls = await postgres.database("edits_before")
-    await asyncio.to_thread(command.upgrade, alembic(urls.owner), "0012")
-    engine = engine_of(urls.owner)
-    try:
-        with engine.begin() as connection:
-            for statement in (
-                "alter table chunks drop constraint fk_chunks_generations, drop constraint fk_chunks_tenants",
-                "alter table chunk_edits drop constraint fk_chunk_edits_generations",
-                "alter table chunk_edits drop constraint fk_chunk_edits_tenants",
-                "alter table chunks no force row level security",
-                "alter table chunk_edits no force row level security",
-                """
-                insert into chunks (id, tenant_id, knowledge_base_id, document_id, generation, ordinal, kind, text,
-                    heading_path, section, start_offset, end_offset, token_count, text_hash, edited_at)
-                select id, id, id, id, 1, 0, 'text', text, '{}', 0, 0, 80, 9, '', edited_at
-                from (values (gen_random_uuid(), 'third', now()), (gen_random_uuid(), 'plain', null))
-                    as made (id, text, edited_at)
-                """,
-                """
-                insert into chunk_edits (id, tenant_id, document_id, generation, chunk_id, text_before, text_after,
-                    enabled, edited_by)
-                select lpad(number, 32, '0')::uuid, id, id, 1, id, before, after, found, id
-                from chunks, (values ('1', null, null, false), ('2', 'first', 'second', null),
-                    ('3', 'second', 'third', null)) as edits (number, before, after, found)
-                where text = 'third'
-                """,
-                "alter table chunks force row level security",
-                "alter table chunk_edits force row level security",
-            ):
-                connection.execute(text(statement))
-        await asyncio.to_thread(command.upgrade, alembic(urls.owner), "0013")
-        with engine.begin() as connection:
-            connection.execute(text("alter table chunks no force row level security"))
-            found = connection.execute(text("select text, original_text from chunks order by text")).all()
-    finally:
-        engine.dispose()
-    assert [tuple(row) for row in found] == [("plain", None), ("third", "first")]
+    statements = [
+        """
+        insert into chunks (id, tenant_id, knowledge_base_id, document_id, generation, ordinal, kind, text,
+            heading_path, section, start_offset, end_offset, token_count, text_hash, edited_at)
+        select id, id, id, id, 1, 0, 'text', text, '{}', 0, 0, 80, 9, '', edited_at
+        from (values (gen_random_uuid(), 'third', now()), (gen_random_uuid(), 'plain', null))
+            as made (id, text, edited_at)
+        """,
+        """
+        insert into chunk_edits (id, tenant_id, document_id, generation, chunk_id, text_before, text_after,
+            enabled, edited_by)
+        select lpad(number, 32, '0')::uuid, id, id, 1, id, before, after, found, id
+        from chunks, (values ('1', null, null, false), ('2', 'first', 'second', null),
+            ('3', 'second', 'third', null)) as edits (number, before, after, found)
+        where text = 'third'
+        """,
+    ]
+    query = "select text, original_text from chunks order by text"
+    found = await found_after(urls.owner, "0012", statements, "0013", query)
+    assert found == [("plain", None), ("third", "first")]

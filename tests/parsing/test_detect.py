@@ -54,11 +54,7 @@ def test_type_is_told_by_content(content: bytes, name: str, expected: str, tmp_p
     ],
 )
 def test_what_has_no_type_has_a_reason(content: bytes, reason: str, tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(content)
-    with pytest.raises(ParseFailed) as failed:
-        detect(path, "file.docx")
-    assert failed.value.error_code == reason
+    assert reason_of(content, tmp_path) == reason
 
 
 @pytest.mark.parametrize(
@@ -73,8 +69,13 @@ def test_what_has_no_type_has_a_reason(content: bytes, reason: str, tmp_path: Pa
 )
 def test_what_would_exhaust_whoever_receives_it_is_refused(content: bytes, reason: str, tmp_path: Path) -> None:
     """The type is told in the application itself, before any sandbox."""
-    path = tmp_path / "file"
+    assert reason_of(content, tmp_path) == reason
+
+
+def reason_of(content: bytes, folder: Path) -> str:
+    """Why a file of that content, called `file.docx`, has no type."""
+    path = folder / "file"
     path.write_bytes(content)
     with pytest.raises(ParseFailed) as failed:
-        detect(path, "a.docx")
-    assert failed.value.error_code == reason
+        detect(path, "file.docx")
+    return failed.value.error_code

@@ -124,6 +124,10 @@ class _Page:
         if found.turn != UPRIGHT:
             drawings = [drawing._replace(box=self._turned(drawing.box, found)) for drawing in drawings]
         words = cache(partial(self._words, found))
+
+        def upright_words() -> list[Word]:
+            return _without(found.strays, words())
+
         tables = boxed_tables(drawings, words)
         if tables is None:
             with self._upright(found.turn) as page:
@@ -131,11 +135,11 @@ class _Page:
         drawings = _outside(tables, drawings)
         self._put_in(found, tables)
         rules = horizontal_rules(drawings)
-        self._put_in(found, lined_tables(rules, lambda: _without(found.strays, words())))
+        self._put_in(found, lined_tables(rules, upright_words))
         of_figures = list(figure_tables([rule for rule, _ in rules], drawings, found.lines, words))
         self._put_in(found, of_figures)
         bands = banded(_outside(of_figures, drawings))
-        self._put_in(found, banded_tables(bands, lambda: _without(found.strays, words())))
+        self._put_in(found, banded_tables(bands, upright_words))
         return True
 
     def _turned(self, box: Box, found: PageLines) -> Box:

@@ -98,22 +98,22 @@ def _line(raw: dict[str, Any], number: LineNumber) -> Line | None:
     """Size and style are those of most of its characters; its box is around what shows, since blank spans may reach
     across a gutter. None where nothing shows."""
     spans = raw["spans"]
-    if len(spans) == 1:
-        text = spans[0]["text"]
-        if not text or text.isspace():
-            return None
-        style = _style(*_type(spans[0]))
-        return Line(text, raw["bbox"], raw["bbox"], style.size, style.bold, style.mono, style.formula, number=number)
-    text = "".join(map(_text, spans))
+    text = spans[0]["text"] if len(spans) == 1 else "".join(map(_text, spans))
     if not text or text.isspace():
         return None
+    style, box = (_style(*_type(spans[0])), raw["bbox"]) if len(spans) == 1 else _of_shown(raw)
+    return Line(text, box, box, style.size, style.bold, style.mono, style.formula, number=number)
+
+
+def _of_shown(raw: dict[str, Any]) -> tuple["_Style", Box]:
+    """Style and box of those of a line's spans that are not blank."""
+    spans = raw["spans"]
     # MuPDF parts a line at each space that it puts in itself, so many spans may be of one type.
     shown = [span for span in spans if span["text"].strip()]
     types = list(map(_type, shown))
     styles = set(starmap(_style, set(types)))
     style = styles.pop() if len(styles) == 1 else _mixed_style(types, shown)
-    box = raw["bbox"] if len(shown) == len(spans) else union(list(map(_box, shown)))
-    return Line(text, box, box, style.size, style.bold, style.mono, style.formula, number=number)
+    return style, raw["bbox"] if len(shown) == len(spans) else union(list(map(_box, shown)))
 
 
 class _Style(NamedTuple):
