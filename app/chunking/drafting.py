@@ -5,13 +5,15 @@ An element that does not fit is split where its kind breaks best; tables and cod
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
+from typing import Any
 
-from app.chunking.chunk import ChunkKind, DraftChunk, context_line
+from app.chunking.chunk import ChunkKind, DraftChunk, Provenance, context_line
 from app.chunking.options import ChunkingOptions
-from app.chunking.pieces import Piece, joined, provenance
+from app.chunking.pieces import Piece, Place, cut_out, joined, provenance
 from app.chunking.splitting import CODE_LEVELS, TEXT_LEVELS, Boundaries, Span, fits, split
 from app.chunking.table_summary import table_summary
 from app.chunking.tables import CAPTION_BYTES, TablePart, table_parts
@@ -87,9 +89,7 @@ class Drafter:
             if made is not None:
                 start = self.starts[index]
                 span = (start, start + len(element.text))
-                yield Piece(
-                    ChunkKind.TABLE_SUMMARY, *span, made.tokens, element.page, element.bbox, made.text, alone=True
-                )
+                yield Piece(ChunkKind.TABLE_SUMMARY, *span, made.tokens, _places(element), made.text, alone=True)
 
     def _caption_index(self, before: int | None, table_index: int) -> int | None:
         return before if before is not None and self._is_caption(before, table_index) else None
@@ -113,7 +113,7 @@ class Drafter:
         else:
             spans = [Span(0, len(element.text), count)]
         for span in spans:
-            yield Piece(kind, start + span.start, start + span.end, span.tokens, element.page, element.bbox)
+            yield Piece(kind, start + span.start, start + span.end, span.tokens, _places(element))
 
     def _table(self, index: int, caption_index: int | None, room: int) -> Iterator[Piece]:
         element, start = self.elements[index], self.starts[index]
@@ -129,7 +129,13 @@ class Drafter:
                 begin = self.starts[caption_index]
             rendered = None if self.text[begin:end] == part.text else part.text
             yield Piece(
-                ChunkKind.TABLE, begin, end, part.tokens, element.page, element.bbox, rendered, alone=len(parts) > 1
+                ChunkKind.TABLE,
+                begin,
+                end,
+                part.tokens,
+                _places(element, partial(part.begin_of, rows=element.table.rows)),
+                rendered,
+                alone=len(parts) > 1,
             )
 
     def chunks_of_tables(
@@ -154,44 +160,60 @@ class Drafter:
         first = bisect_right(self.starts, start) - 1
         inside = [at for at in range(first, bisect_left(self.starts, end)) if self.elements[at].text]
         pieces = [
-            Piece(_kind(element := self.elements[at]), self.starts[at], 0, 0, element.page, element.bbox)
+            Piece(_kind(element := self.elements[at]), self.starts[at], 0, 0, _places(element, _row_begins(element)))
             for at in inside
         ]
-        pages = [piece.page for piece in pieces if piece.page is not None]
-        page, kinds = min(pages, default=None), {piece.kind for piece in pieces}
+        kinds = {piece.kind for piece in pieces}
         text = self.text[start:end]
         return DraftChunk(
             kind=kinds.pop() if len(kinds) == 1 else ChunkKind.TEXT,
             text=text,
             heading_path=path,
             section=section,
-            page=page,
-            page_end=max(pages, default=None),
-            provenance=provenance(pieces, [max(0, piece.start - start) for piece in pieces]),
-            bbox=BoundingBox.around([piece.bbox for piece in pieces if piece.bbox is not None and piece.page == page]),
             start=start,
             end=end,
             token_count=self.tokens.count(context_line(self._title, path) + text),
+            **_standing(cut_out(provenance(pieces, [piece.start for piece in pieces]), start, end)),
         )
 
     def _chunk(self, pieces: Sequence[Piece], path: tuple[str, ...], section: int) -> DraftChunk:
         kinds = {piece.kind for piece in pieces}
-        pages = [piece.page for piece in pieces if piece.page is not None]
-        page = min(pages, default=None)
         text, begins = joined(pieces, self.text)
         draft = DraftChunk(
             kind=kinds.pop() if len(kinds) == 1 else ChunkKind.TEXT,
             text=text,
             heading_path=path,
             section=section,
-            page=page,
-            page_end=max(pages, default=None),
-            provenance=provenance(pieces, begins),
-            bbox=BoundingBox.around([piece.bbox for piece in pieces if piece.bbox is not None and piece.page == page]),
             start=min(piece.start for piece in pieces),
             end=max(piece.end for piece in pieces),
+            **_standing(provenance(pieces, begins)),
         )
         return draft.model_copy(update={"token_count": self.tokens.count(draft.embedded_text(self._title))})
+
+
+def _standing(parts: Sequence[Provenance]) -> dict[str, Any]:
+    """What a chunk tells of where it stands."""
+    page = min([part.page for part in parts], default=None)
+    return {
+        "page": page,
+        "page_end": max([part.page for part in parts], default=None),
+        "provenance": tuple(parts),
+        "bbox": BoundingBox.around([part.bbox for part in parts if part.bbox is not None and part.page == page]),
+    }
+
+
+def _places(element: Element, begin_of: Callable[[int], int | None] = lambda _: None) -> tuple[Place, ...]:
+    """Where what is shown of an element stands. `begin_of` tells at which offset of that a row of its table begins; 0
+    where nothing is shown of the rows before, None where it is not shown itself."""
+    if element.page is None:
+        return ()
+    found = [Place(0, element.page, element.bbox)]
+    for there in element.table.continuations if element.table else ():
+        at = begin_of(there.first_row)
+        if at is not None:
+            place = Place(at, there.page, there.bbox)
+            found = [*found, place] if at else [place]
+    return tuple(found)
 
 
 class _Text:
@@ -209,6 +231,13 @@ class _Text:
         return "".join(parts)[wanted.start - before : wanted.stop - before]
 
 
+def _row_begins(element: Element) -> Callable[[int], int | None]:
+    """Of a table that is shown whole, as its own text."""
+    if element.table is None:
+        return lambda _: None
+    return _RowOffsets(element.text, element.table, 0).begin_of
+
+
 class _RowOffsets:
     """Where rows stand in a table's Markdown: one line a row; a header row and the rule under it come before."""
 
@@ -217,10 +246,16 @@ class _RowOffsets:
         self._ends = [start + match.start() for match in re.finditer("\n", markdown)]
         self._ends.append(start + len(markdown))
         self._lines_before = len(self._ends) - len(table.rows)
+        # Else a row is not a line, and only the table as a whole is known.
         self._has_header = table.header_rows > 0
 
+        self._is_by_line = self._lines_before in (1, 2)
+
+    def begin_of(self, row: int) -> int | None:
+        return self._ends[row + self._lines_before - 1] + 1 if self._is_by_line else None
+
     def of(self, part: TablePart) -> tuple[int, int]:
-        if self._lines_before not in (1, 2):  # not one line a row: the table as a whole
+        if not self._is_by_line:
             return self._start, self._ends[-1]
         line = part.first_row + self._lines_before
         is_head = part.first_row == 0 and self._has_header

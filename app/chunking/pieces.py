@@ -4,10 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.chunking.chunk import ChunkKind, Provenance
+from app.chunking.chunk import ChunkKind, Provenance, provenance_of
 from app.parsing.document import BoundingBox
 
 SEPARATOR = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where what begins at an offset of a text stands."""
+
+    at: int
+    page: int
+    bbox: BoundingBox | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +28,8 @@ class Piece:
     end: int
     """Offsets in the document's text."""
     tokens: int
-    page: int | None = None
-    bbox: BoundingBox | None = None
+    places: tuple[Place, ...] = ()
+    """Of its parts, by offset in its own text; empty where the format has no pages."""
     rendered: str | None = None
     """Text that stands for the range where it is not verbatim: tables."""
     alone: bool = False
@@ -60,7 +69,12 @@ def provenance(pieces: Sequence[Piece], begins: Sequence[int]) -> tuple[Provenan
     """Where the pieces stand, as `DraftChunk.provenance`; neighbours that were cut from one element are one part."""
     parts: list[Provenance] = []
     for piece, begin in zip(pieces, begins, strict=True):
-        if piece.page is None or (parts and (parts[-1].page, parts[-1].bbox) == (piece.page, piece.bbox)):
-            continue
-        parts.append(Provenance(start=begin, page=piece.page, bbox=piece.bbox))
+        for place in piece.places:
+            if not parts or (parts[-1].page, parts[-1].bbox) != (place.page, place.bbox):
+                parts.append(Provenance(start=begin + place.at, page=place.page, bbox=place.bbox))
     return tuple(parts)
+
+
+def cut_out(parts: Sequence[Provenance], start: int, end: int) -> list[Provenance]:
+    """The parts of the characters from `start` to before `end`, by offsets in these."""
+    return [part.model_copy(update={"start": max(0, part.start - start)}) for part in provenance_of(parts, start, end)]

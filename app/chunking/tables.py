@@ -6,7 +6,15 @@ from itertools import zip_longest
 
 from app.chunking.chunk import cut
 from app.chunking.splitting import fits, split
-from app.chunking.table_forms import HEADER_CELL_BYTES, MarkdownForm, Row, SentenceForm, TableForm, column_names
+from app.chunking.table_forms import (
+    HEADER_CELL_BYTES,
+    MarkdownForm,
+    Row,
+    SentenceForm,
+    TableForm,
+    column_names,
+    filled,
+)
 from app.parsing.document import Table
 from app.ports.embedder import TokenCounter
 
@@ -24,6 +32,16 @@ class TablePart:
     first_row: int
     last_row: int
     """Rows of `Table.rows` that it holds, header left out, both inclusive; (0, 0) for the header itself."""
+
+    def begin_of(self, row: int, *, rows: Sequence[Row]) -> int | None:
+        """Offset in the text from which on rows from this one stand, of all the table's `rows`; 0 where all do, None
+        where none does. Each is a line, but blank ones are left out."""
+        if row <= self.first_row:
+            return 0
+        at = len(self.text)
+        for _ in filled(rows[row : self.last_row + 1]):
+            at = self.text.rfind("\n", 0, at)
+        return at + 1 if at < len(self.text) else None
 
 
 def table_parts(

@@ -19,7 +19,7 @@ from pydantic_core import from_json
 from app.chunking.sections import HeadingPath
 from app.chunking.table_forms import whole_names
 from app.chunks import repository
-from app.chunks.schemas import ElementOut, OutlineNode, OutlineOut, TableOut
+from app.chunks.schemas import ContinuationOut, ElementOut, OutlineNode, OutlineOut, TableOut
 from app.core.errors import EngineRejected, NotFound
 from app.core.scope import TenantScope
 from app.core.slots import TenantSlots
@@ -193,7 +193,7 @@ def elements_of(form: ParsedForm, after: int, limit: int, page: int | None) -> t
         text, on = _text(element), element.get("page")
         is_table = element.get("table") is not None
         table_number += is_table
-        if number <= after or page not in (None, on):
+        if number <= after or (page is not None and page not in _pages(element)):
             continue
         shown = "" if is_table else text
         if len(found) == limit or (found and characters + len(shown) > MOST_CHARACTERS):
@@ -216,6 +216,12 @@ def elements_of(form: ParsedForm, after: int, limit: int, page: int | None) -> t
             )
         )
     return found, False
+
+
+def _pages(element: Mapping[str, Any]) -> set[int | None]:
+    """Those that it stands on: of a table there may be several."""
+    continuations = (element.get("table") or {}).get("continuations", ())
+    return {element.get("page"), *(there["page"] for there in continuations)}
 
 
 def tables_of(form: ParsedForm, after: int, limit: int) -> tuple[list[TableOut], bool]:
@@ -280,6 +286,10 @@ def _table_out(number: int, page: int | None, table: Table, columns: slice) -> T
         caption=table.caption,
         sheet=table.sheet,
         page=page,
+        continuations=[
+            ContinuationOut(page=there.page, bbox=there.bbox, first_row=there.first_row + 1 - table.header_rows)
+            for there in table.continuations
+        ],
         columns=names,
         column_count=width,
         header_rows=table.header_rows,

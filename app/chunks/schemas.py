@@ -164,6 +164,16 @@ class ElementOut(ApiModel):
     """Where it stands in the text of the document, in characters, as the offsets of chunks."""
 
 
+class ContinuationOut(ApiModel):
+    """Where a table goes on that does not end on its page."""
+
+    page: int
+    """From 1."""
+    bbox: BoundingBox | None
+    first_row: int
+    """From 1, without header rows: this one and those below it stand there, down to the next continuation."""
+
+
 class TableOut(ApiModel):
     number: int
     """From 1, in reading order."""
@@ -172,6 +182,8 @@ class TableOut(ApiModel):
     """Name of the sheet, in workbooks."""
     page: int | None
     """From 1; of a workbook the number of its sheet."""
+    continuations: list[ContinuationOut]
+    """Empty for a table that stands on one page."""
     columns: list[str]
     """One name a column; empty where the table has none. Of a very wide table not all of them: see `column_count`."""
     column_count: int

@@ -87,6 +87,18 @@ class StoredCells(BaseModel):
     columns: list[ColumnProfile]
 
 
+class Continuation(BaseModel):
+    """Where a table goes on that does not end on its page."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    first_row: int = Field(ge=0)
+    """Of `Table.rows`, from 0: this one and those below it stand here, down to the next continuation."""
+    page: int
+    """From 1."""
+    bbox: BoundingBox | None = None
+
+
 class Table(BaseModel):
     """A table as cells: merged cells are filled in, so every row has the same width."""
 
@@ -102,6 +114,8 @@ class Table(BaseModel):
     first_row: int = 1
     """Number of its first row in the source (from 1), for sheets and delimited text."""
     stored: StoredCells | None = None
+    continuations: list[Continuation] = Field(default_factory=list)
+    """In order; the rows before the first stand where the table's element does."""
 
     @property
     def row_count(self) -> int:

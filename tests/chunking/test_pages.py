@@ -2,13 +2,19 @@
 
 from itertools import pairwise
 
+import pytest
+
 from app.chunking.chunk import DraftChunk, Provenance, provenance_of
+from app.chunking.options import TableOptions
 from app.chunking.settings import ChunkingSettings
-from app.parsing.document import BoundingBox, Element, ElementKind
+from app.parsing.document import BoundingBox, Continuation, Element, ElementKind, Table
+from app.parsing.tables import markdown
 from tests.chunking.documents import document, drafts, heading, paragraph, sentences, table
 
 WHOLE = ChunkingSettings()
 SMALL = ChunkingSettings(target_tokens=60, max_tokens=90, max_embedded_tokens=120, min_tokens=8, overlap_tokens=20)
+
+PARENTS = SMALL.model_copy(update={"strategy": "parent_child"})
 
 
 def page_of(one: DraftChunk, words: str) -> int:
@@ -65,3 +71,25 @@ def test_overlap_keeps_the_page_it_comes_from() -> None:
         for page in range(1, 9):
             if f"Page {page} says" in one.text:
                 assert page_of(one, f"Page {page} says") == page
+
+
+@pytest.mark.parametrize(
+    "chunking",
+    [WHOLE, SMALL, SMALL.model_copy(update={"tables": TableOptions(rows=False)}), PARENTS],
+    ids=str,
+)
+def test_rows_of_a_table_over_pages_lead_to_theirs(chunking: ChunkingSettings) -> None:
+    """In one chunk or several, as Markdown or as sentences, and in a parent that is read instead."""
+    rows = [["Berth", "Keeper"], *([f"Quay {number:02}", f"crew {number}"] for number in range(1, 31))]
+    over_pages = Table(
+        rows=rows,
+        continuations=[Continuation(first_row=11, page=2), Continuation(first_row=21, page=3)],
+    )
+    element = Element(kind=ElementKind.TABLE, text=markdown(rows, 1), page=1, table=over_pages)
+    made = drafts(document(paragraph("Before it.", 1), element, paragraph("After it.", 3)), chunking)
+    for number in range(1, 31):
+        holding = [one for one in made if f"Quay {number:02}" in one.text]
+        assert holding
+        assert {page_of(one, f"Quay {number:02}") for one in holding} == {(number - 1) // 10 + 1}
+    for one in made:
+        assert (one.page, one.page_end) == (one.provenance[0].page, one.provenance[-1].page)

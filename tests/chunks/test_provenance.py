@@ -4,6 +4,7 @@ import pymupdf
 
 from tests.chunks.shelf import Shelf
 from tests.conftest import Person
+from tests.parsing.drawing import grid, pdf
 
 PLACES = {
     "The lighthouse of Skerry was lit in 1871.": (1, 72, 100),
@@ -44,3 +45,30 @@ async def test_a_chunk_over_pages_leads_to_the_box_of_each_of_its_parts(owner: P
     citations = (await owner.client.post("/v1/ask", json=body)).json()["citations"]
     (cited,) = [one for one in citations if "electricity" in one["quote"]]
     assert (cited["page"], cited["provenance"]) == (2, chunk["provenance"][2:])
+
+
+BERTHS = [
+    ["Berth", "Length", "Keeper"],
+    *([f"Quay {number}", f"{10 + number} m", f"crew {number}"] for number in range(80)),
+]
+
+
+async def test_rows_of_a_table_over_pages_lead_to_their_page(owner: Person) -> None:
+    shelf = await Shelf.of(owner, {"max_tokens": 400})
+    content = pdf(grid(60, BERTHS[:38]), grid(60, BERTHS[38:]))
+    document = await shelf.upload("berths.pdf", content)
+    chunks = [chunk for chunk in await shelf.chunks(document) if chunk["kind"] == "table"]
+    assert len(chunks) > 2
+    for chunk in chunks:
+        begins = [part["start"] for part in chunk["provenance"][1:]]
+        for part, begin, end in zip(chunk["provenance"], [0, *begins], [*begins, len(chunk["text"])], strict=True):
+            numbers = [int(row.split("Quay ")[1].split(";")[0]) for row in chunk["text"][begin:end].splitlines()]
+            assert numbers
+            assert {1 if number < 37 else 2 for number in numbers} == {part["page"]}
+    assert {chunk["page"] for chunk in chunks} == {1, 2}
+
+    (table,) = (await owner.client.get(f"/v1/documents/{document}/tables")).json()["items"]
+    (there,) = table["continuations"]
+    assert (table["page"], there["page"], there["first_row"]) == (1, 2, 38)
+    elements = await owner.client.get(f"/v1/documents/{document}/elements", params={"page": 2})
+    assert [element["kind"] for element in elements.json()["items"]] == ["table", "page_break"]

@@ -80,3 +80,24 @@ def _pixels(draw: Draw, number: int, dots: int) -> pymupdf.Pixmap:
         draw(page, number)
         pixels: pymupdf.Pixmap = page.get_pixmap(dpi=dots)
         return pixels
+
+
+def grid(top: float, cells: list[list[str]], *, left: float = 60, column: float = 150, step: float = 20) -> Draw:
+    """A table with a box around each of its cells."""
+
+    def draw(page: pymupdf.Page, _: int) -> None:
+        for row, of_row in enumerate(cells):
+            for number, cell in enumerate(of_row):
+                x, y = left + column * number, top + step * row
+                page.draw_rect((x, y, x + column, y + step))
+                page.insert_text((x + 4, y + 14), cell, fontsize=9)
+
+    return draw
+
+
+def together(*parts: Draw) -> Draw:
+    def draw(page: pymupdf.Page, number: int) -> None:
+        for part in parts:
+            part(page, number)
+
+    return draw

@@ -10,6 +10,7 @@ from app.parsing.parsers.pdf_kinds import KindOf, Outline, names_table
 from app.parsing.parsers.pdf_lines import PageLines, displayed
 from app.parsing.parsers.pdf_margins import drop_running_lines
 from app.parsing.parsers.pdf_order import in_reading_order
+from app.parsing.parsers.pdf_page_tables import join_tables
 from app.parsing.parsers.pdf_paragraphs import Paragraph, characters_by_size, paragraphs
 
 _LONE_BREAK = re.compile("(?<!\ufffd)\ufffd(?!\ufffd)")
@@ -25,7 +26,10 @@ def elements(pages: Sequence[PageLines], outline: Outline) -> Iterator[Element]:
         for line in (*lines.lines, *lines.strays):
             if "\ufffd" in line.text:
                 line.text = _LONE_BREAK.sub(" ", line.text)
-    by_page = [_page_paragraphs(page, number) for number, page in enumerate(pages, start=1)]
+    by_page = [paragraphs(in_reading_order(page.lines), number) for number, page in enumerate(pages, start=1)]
+    join_tables(by_page, pages)
+    for number, (page, lines) in enumerate(zip(by_page, pages, strict=True), start=1):
+        page += [Paragraph(number, [line]) for line in lines.strays]
     sizes = characters_by_size(by_page)
     mend_cuts(by_page, sizes)
     kind_of = KindOf([paragraph for page in by_page for paragraph in page], outline, sizes)
@@ -36,11 +40,6 @@ def elements(pages: Sequence[PageLines], outline: Outline) -> Iterator[Element]:
         tie_captions(found, page)
         nest_list_items(found, page)
         yield from found
-
-
-def _page_paragraphs(page: PageLines, number: int) -> list[Paragraph]:
-    upright = paragraphs(in_reading_order(page.lines), number)
-    return [*upright, *(Paragraph(number, [line]) for line in page.strays)]
 
 
 def tie_captions(found: list[Element], page: list[Paragraph]) -> None:
