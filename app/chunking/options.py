@@ -120,6 +120,9 @@ class TableOptions(_Options):
     summary: bool = Field(
         True, description="One more chunk a table: its columns with types, ranges and values, rows and how many."
     )
+    described: bool = Field(
+        True, description="That chunk begins with what the language model says of the table, where one is configured."
+    )
 
 
 class ChunkingOptions(ChunkSizes):

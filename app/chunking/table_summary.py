@@ -1,7 +1,8 @@
 """A table as a schema: what it is about, its columns with types, ranges and values, some rows, and how many there are.
 
 Rows answer what a cell holds; this answers which table holds such things, how many there are and how far they reach.
-Deterministic. Of a table whose cells are stored, the parser has noted what its columns hold.
+Deterministic, but for what a language model has said. Of a table whose cells are stored, the parser has noted what its
+columns hold.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ LEAST_ROWS = 2
 LEAST_COLUMNS = 2
 """A smaller table says all of this itself."""
 CAPTION_BYTES = 160
+DESCRIPTION_BYTES = 900
 VALUE_BYTES = 48
 EXAMPLES = 3
 SAMPLE_ROWS = 5
@@ -38,6 +40,7 @@ def table_summary(table: Table, caption: str, room: int, tokens: TokenCounter) -
     lines = _Lines(room, tokens)
     count = len(body) if table.stored is None else table.row_count - table.header_rows
     lines.add(_first_line(table, caption, count, len(names)))
+    lines.add(cut(table.description, DESCRIPTION_BYTES), share=1 / 2)
     profiles = _profiles(table, body, len(names))
     columns = [f"{name} ({_described(profile)})" for name, profile in zip(names, profiles, strict=True)]
     shown = sum(lines.add(column, share=2 / 3) for column in columns)
@@ -85,9 +88,9 @@ class _Lines:
         self._lines: list[str] = []
 
     def add(self, line: str, share: float = 1.0) -> bool:
-        """False where the line would not fit in this share of the room."""
+        """False where there is no line, or it would not fit in this share of the room."""
         cost = self._tokens.count(line) + 1
-        if self._used + cost > self._room * share:
+        if not line or self._used + cost > self._room * share:
             return False
         self._lines.append(line)
         self._used += cost

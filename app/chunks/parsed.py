@@ -284,6 +284,7 @@ def _table_out(number: int, page: int | None, table: Table, columns: slice) -> T
     return TableOut(
         number=number,
         caption=table.caption,
+        description=table.description,
         sheet=table.sheet,
         page=page,
         continuations=[

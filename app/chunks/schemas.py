@@ -178,6 +178,8 @@ class TableOut(ApiModel):
     number: int
     """From 1, in reading order."""
     caption: str
+    description: str
+    """What a language model says of it; empty where none was asked."""
     sheet: str
     """Name of the sheet, in workbooks."""
     page: int | None

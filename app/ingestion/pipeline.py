@@ -8,19 +8,19 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from uuid import UUID
 
 from app.chunking.registry import chunk
 from app.chunking.settings import ChunkingSettings
 from app.core.database import WriteSession
-from app.core.errors import Cancelled, EngineRejected, EngineUnavailable, Postponed
+from app.core.errors import Cancelled, EngineRejected, EngineUnavailable, NotFound, Postponed
 from app.core.ledger import Lease
 from app.core.stages import StageLog
 from app.core.turns import Turn, others_wait
-from app.ingestion import carrying, passwords, projection, repository
+from app.ingestion import carrying, describing, passwords, projection, repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
 from app.ingestion.projection import Batch
@@ -105,7 +105,7 @@ class Ingestion:
         settings = self._parts.settings
         limits = ParseLimits(wall_seconds=settings.parse_timeout_seconds, memory_bytes=settings.parse_memory_bytes)
         with tempfile.TemporaryDirectory(prefix="parse-", dir=settings.scratch_dir) as scratch:
-            original, result, cells = (Path(scratch) / name for name in ("original", "parsed.json", "cells"))
+            original, cells = (Path(scratch) / name for name in ("original", "cells"))
             await asyncio.to_thread(cells.mkdir)
             await self._parts.blobs.fetch(self._scope, subject.generation.blob_key, original)
             reached("fetched")
@@ -121,10 +121,9 @@ class Ingestion:
                 )
             if not parsed.has_text:
                 raise parse_failure("no_text")
-            await asyncio.to_thread(parsed.write, result)
             for page in await asyncio.to_thread(lambda: sorted(cells.iterdir())):
                 await self._parts.blobs.put_file(self._scope, f"{self._cells_key}/{page.name}", page)
-            await self._parts.blobs.put_file(self._scope, self._parsed_key, result)
+            await self._store_parsed(parsed)
         self._parsed = parsed
         reached("parsed")
         self._log.enter("chunk")
@@ -139,6 +138,8 @@ class Ingestion:
         settings = ChunkingSettings.model_validate(generation.settings["chunking"])
         title = _title(subject, parsed)
         tokens = self._parts.embedder.tokens
+        if settings.tables.summary and settings.tables.described and self._parts.chat_models.names:
+            parsed = await self._with_descriptions(subject, parsed, title)
         rows = repository.ChunkRows(subject, title)
         with embedding_in_threads(self._parts.embedder) as embed:
             drafts = chunk(parsed, settings, tokens, title, embed=embed)
@@ -164,6 +165,20 @@ class Ingestion:
             if count == len(batch) and not carried:
                 await self._keep(session, subject, batch)
         reached("chunked")
+
+    async def _with_descriptions(self, subject: Subject, parsed: ParsedDocument, title: str) -> ParsedDocument:
+        """What the model says of tables is kept in the parsed form before anything is made of it."""
+        models, tokens = self._parts.chat_models, self._parts.embedder.tokens
+        known: dict[str, str] = {}
+        if subject.document.active_generation is not None and any(one.table is not None for one in parsed.elements):
+            with suppress(NotFound):
+                before = await self._load_parsed(subject.document.active_generation)
+                known = await asyncio.to_thread(describing.said_of_tables, before, title, tokens)
+        described, missing = await describing.describe_tables(models, tokens, parsed, title, known)
+        if described is not parsed:
+            await self._store_parsed(described)
+        warnings = [*parsed.warnings, describing.warning(missing)] if missing else parsed.warnings
+        return described.model_copy(update={"warnings": warnings})
 
     async def _keep(self, session: WriteSession, subject: Subject, rows: Sequence[repository.ChunkRow]) -> None:
         """Keeps all chunks that are searched for the stages that follow, if they are few."""
@@ -319,18 +334,27 @@ class Ingestion:
             yield session
 
     @property
-    def _parsed_key(self) -> str:
-        return projection.parsed_key(self._document_id, self._generation)
-
-    @property
     def _cells_key(self) -> str:
         return projection.cells_key(self._document_id, self._generation)
 
-    async def _load_parsed(self) -> ParsedDocument:
-        with tempfile.TemporaryDirectory(prefix="chunk-", dir=self._parts.settings.scratch_dir) as scratch:
-            path = Path(scratch) / "parsed.json"
-            await self._parts.blobs.fetch(self._scope, self._parsed_key, path)
+    async def _load_parsed(self, generation: int | None = None) -> ParsedDocument:
+        """Of the generation that is made, or of another one. Raises `NotFound`."""
+        key = projection.parsed_key(self._document_id, self._generation if generation is None else generation)
+        with self._scratch_file() as path:
+            await self._parts.blobs.fetch(self._scope, key, path)
             return await asyncio.to_thread(_read, path)
+
+    async def _store_parsed(self, parsed: ParsedDocument) -> None:
+        with self._scratch_file() as path:
+            await asyncio.to_thread(parsed.write, path)
+            await self._parts.blobs.put_file(
+                self._scope, projection.parsed_key(self._document_id, self._generation), path
+            )
+
+    @contextmanager
+    def _scratch_file(self) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="parsed-", dir=self._parts.settings.scratch_dir) as scratch:
+            yield Path(scratch) / "parsed.json"
 
     async def _batches(self, subject: Subject) -> AsyncIterator[Batch]:
         if self._batch is not None:

@@ -116,6 +116,8 @@ class Table(BaseModel):
     stored: StoredCells | None = None
     continuations: list[Continuation] = Field(default_factory=list)
     """In order; the rows before the first stand where the table's element does."""
+    description: str = ""
+    """What a language model says of it, if one was asked."""
 
     @property
     def row_count(self) -> int:

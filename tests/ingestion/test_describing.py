@@ -1,0 +1,108 @@
+"""What a language model, over a real socket, says of tables."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+
+from app.adapters.llm.openai import OpenAIChatModels
+from app.chunking.chunk import ChunkKind
+from app.ingestion import describing
+from app.knowledge_bases import service as knowledge_bases
+from app.knowledge_bases.schemas import KnowledgeBasePatch
+from app.models import Chunk
+from app.ports.parts import Parts
+from tests.ingestion.bench import CHUNKING, Bench
+from tests.peers.openai import Fault, OpenAIPeer, running_peer
+
+BERTHS = "| Berth | Length | Price |\n| --- | --- | --- |\n| Quay 1 | 12 | 40 |\n| Quay 2 | 15 | 55 |\n"
+BOATS = "| Boat | Owner | Since |\n| --- | --- | --- |\n| Ada | Berg | 1987 |\n| Mia | Lund | 1992 |\n"
+HARBOUR = f"# Berths\n\n{BERTHS}\n\n# Boats\n\n{BOATS}"
+SAID = "What mooring costs a night."
+
+
+@pytest.fixture
+def peer() -> Iterator[OpenAIPeer]:
+    with running_peer() as peer:
+        peer.reply = lambda body: SAID if "Quay" in body["messages"][-1]["content"] else "Who owns which vessel."
+        yield peer
+
+
+@pytest.fixture
+async def described(bench: Bench, idle_parts: Parts, peer: OpenAIPeer) -> AsyncIterator[Bench]:
+    models = OpenAIChatModels(peer.url, peer.models[:1], timeout_seconds=10)
+    await models.open()
+    yield replace(bench, parts=replace(idle_parts, chat_models=models))
+    await models.close()
+
+
+async def summaries(bench: Bench, document: UUID) -> list[str]:
+    """Of the version that is active."""
+    found = select(Chunk.text).where(
+        Chunk.document_id == document,
+        Chunk.generation == (await bench.document(document)).active_generation,
+        Chunk.kind == ChunkKind.TABLE_SUMMARY,
+    )
+    async with bench.parts.database.read(bench.scope) as session:
+        return list(await session.scalars(found.order_by(Chunk.ordinal)))
+
+
+async def set_tables(bench: Bench, **options: bool) -> None:
+    body = KnowledgeBasePatch.model_validate({"settings": {"chunking": {**CHUNKING, "tables": options}}})
+    async with bench.parts.database.write(bench.scope) as session:
+        await knowledge_bases.change(session, bench.kb_id, body)
+
+
+async def test_a_summary_begins_with_what_the_model_says(described: Bench, peer: OpenAIPeer) -> None:
+    document = await described.ingested(HARBOUR, title="Harbour")
+    berths, boats = await summaries(described, document)
+    assert berths.splitlines()[:2] == ["Table: 2 rows, 3 columns.", SAID]
+    assert "Who owns which vessel." in boats
+    questions = sorted(request["messages"][-1]["content"] for request in peer.requests("chat"))
+    assert len(questions) == 2
+    assert any(
+        "It stands in: Harbour > Berths" in question and "Price (number, 40 to 55)" in question
+        for question in questions
+    )
+    assert (await described.document(document)).reading["warnings"] == []
+
+
+async def test_a_new_version_asks_for_the_tables_that_changed(described: Bench, peer: OpenAIPeer) -> None:
+    await described.ingested(HARBOUR, external_id="harbour", title="Harbour")
+    peer.reset()
+    peer.reply = lambda _: "Which vessel lies where."
+    changed = f"{HARBOUR}| Eva | Holm | 2001 |\n"
+    document = await described.ingested(changed, external_id="harbour", title="Harbour")
+    (request,) = peer.requests("chat")
+    assert "Eva" in request["messages"][-1]["content"]
+    berths, boats = await summaries(described, document)
+    assert SAID in berths
+    assert "Which vessel lies where." in boats
+
+
+async def test_a_silent_model_costs_only_its_sentences(described: Bench, peer: OpenAIPeer) -> None:
+    peer.fail("chat", Fault(status=500), times=10)
+    document = await described.ingested(HARBOUR)
+    assert [text.splitlines()[1].split(" (")[0] for text in await summaries(described, document)] == ["Berth", "Boat"]
+    (warning,) = (await described.document(document)).reading["warnings"]
+    assert warning == describing.warning(2)
+
+
+async def test_one_table_that_is_refused_leaves_the_others(described: Bench, peer: OpenAIPeer) -> None:
+    peer.fail("chat", Fault(status=400))
+    document = await described.ingested(HARBOUR)
+    told = [
+        any(said in text for said in (SAID, "Who owns which vessel.")) for text in await summaries(described, document)
+    ]
+    assert sorted(told) == [False, True]
+    assert (await described.document(document)).reading["warnings"] == [describing.warning(1)]
+
+
+async def test_who_does_not_want_it_is_not_asked_for_it(described: Bench, peer: OpenAIPeer) -> None:
+    await set_tables(described, described=False)
+    await described.ingested(HARBOUR)
+    await set_tables(described, summary=False)
+    await described.ingested(f"{HARBOUR}\n\nAnd more.")
+    assert peer.requests("chat") == []
