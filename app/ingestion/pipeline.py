@@ -20,7 +20,7 @@ from app.core.errors import Cancelled, EngineRejected, EngineUnavailable, Postpo
 from app.core.ledger import Lease
 from app.core.stages import StageLog
 from app.core.turns import Turn, others_wait
-from app.ingestion import carrying, passwords, projection, repository
+from app.ingestion import carrying, chunks_repository, passwords, projection, repository, vectors_repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
 from app.ingestion.projection import Batch
@@ -139,14 +139,14 @@ class Ingestion:
         settings = ChunkingSettings.model_validate(generation.settings["chunking"])
         title = _title(subject, parsed)
         tokens = self._parts.embedder.tokens
-        rows = repository.ChunkRows(subject, title)
+        rows = chunks_repository.ChunkRows(subject, title)
         with embedding_in_threads(self._parts.embedder) as embed:
             drafts = chunk(parsed, settings, tokens, title, embed=embed)
             batch = await asyncio.to_thread(rows.take, drafts, CHUNK_BATCH)
             while following := await asyncio.to_thread(rows.take, drafts, CHUNK_BATCH):
                 async with self._parts.database.write(self._scope) as session:
                     await self._parts.ledger.hold(session, self._lease)
-                    await repository.write_chunks(session, subject, batch)
+                    await chunks_repository.write_chunks(session, subject, batch)
                 self._log.progress(following[0]["ordinal"])
                 batch = following
         if not batch:
@@ -159,18 +159,18 @@ class Ingestion:
             generation.media_type, generation.parser = parsed.media_type, parsed.parser
             generation.reading = parsed.reading.model_dump(mode="json")
             generation.settings = {**generation.settings, "title": title, "pages": parsed.page_count}
-            await repository.write_chunks(session, subject, batch)
+            await chunks_repository.write_chunks(session, subject, batch)
             carried = await carrying.carry_texts(session, subject, tokens)
             if count == len(batch) and not carried:
                 await self._keep(session, subject, batch)
         reached("chunked")
 
-    async def _keep(self, session: WriteSession, subject: Subject, rows: Sequence[repository.ChunkRow]) -> None:
+    async def _keep(self, session: WriteSession, subject: Subject, rows: Sequence[chunks_repository.ChunkRow]) -> None:
         """Keeps all chunks that are searched for the stages that follow, if they are few."""
         searched = [Chunk(**row) for row in rows if row["level"] == 0]
         if len(searched) <= projection.BATCH:
             hashes = [found.text_hash for found in searched]
-            known = await repository.vectors(session, self._parts.embedder.space.name, hashes)
+            known = await vectors_repository.vectors(session, self._parts.embedder.space.name, hashes)
             self._batch = Batch({subject.key: subject}, searched, known)
 
     async def _embed(self, subject: Subject) -> None:
@@ -203,7 +203,7 @@ class Ingestion:
     async def _add_vectors(self, session: WriteSession, made: Mapping[bytes, Vectors]) -> None:
         """Caches them under the lease; the same transaction counts them, so that no attempt's are lost or doubled."""
         operation = await self._parts.ledger.hold(session, self._lease)
-        await repository.add_vectors(session, self._lease.tenant_id, self._parts.embedder.space.name, made)
+        await vectors_repository.add_vectors(session, self._lease.tenant_id, self._parts.embedder.space.name, made)
         operation.counts = {"embedded": self._embedded + len(made)}
 
     async def _made_vectors(self, subject: Subject) -> AsyncGenerator[tuple[dict[bytes, Vectors], bool], None]:
@@ -345,7 +345,7 @@ class Ingestion:
             hashes = {chunk.text_hash for chunk in self._batch.chunks}
             return len(hashes), len(hashes & self._batch.vectors.keys())
         async with self._parts.database.read(self._scope) as session:
-            return await repository.count_texts(session, *subject.key, self._parts.embedder.space.name)
+            return await chunks_repository.count_texts(session, *subject.key, self._parts.embedder.space.name)
 
     async def _unembedded(self, subject: Subject) -> AsyncIterator[dict[bytes, str]]:
         """Texts without a vector, by hash, in batches: of similar length together, for less padding."""
@@ -361,7 +361,7 @@ class Ingestion:
         space, after = self._parts.embedder.space.name, (-1, b"")
         while True:
             async with self._parts.database.read(self._scope) as session:
-                chunks = await repository.unembedded_chunks(session, *subject.key, space, after, UNEMBEDDED_PAGE)
+                chunks = await chunks_repository.unembedded_chunks(session, *subject.key, space, after, UNEMBEDDED_PAGE)
             if not chunks:
                 return
             yield Batch({subject.key: subject}, chunks, {})
@@ -371,7 +371,7 @@ class Ingestion:
         if self._batch is not None:
             return {chunk.id for chunk in self._batch.chunks}
         async with self._parts.database.read(self._scope) as session:
-            return await repository.chunk_ids(session, self._document_id, self._generation)
+            return await chunks_repository.chunk_ids(session, self._document_id, self._generation)
 
     async def _ids_in(self, index: VectorIndex | TextIndex) -> set[UUID]:
         held = index.scan(self._scope, document_id=self._document_id, generation=self._generation)

@@ -11,7 +11,7 @@ from app.core.errors import BigGraphError
 from app.core.pagination import Page, Paging, by_id, page_of
 from app.identity.access import AdmitAgain, Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion import service
-from app.ingestion.repository import OperationFilter
+from app.ingestion.operations_repository import OperationFilter
 from app.ingestion.schemas import OperationDetail, OperationOut
 from app.ingestion.state import Followers, followers_lifespan
 from app.models import OperationState

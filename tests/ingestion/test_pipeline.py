@@ -19,7 +19,7 @@ from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
 from app.core.slots import TenantSlots
 from app.documents.service import Upload
-from app.ingestion import checkpoints, passwords, pipeline, projection, repository, service
+from app.ingestion import checkpoints, chunks_repository, passwords, pipeline, projection, service, vectors_repository
 from app.ingestion.pipeline import STAGES, Ingestion
 from app.ingestion.repository import Subject
 from app.models import Chunk, DocumentStatus, Generation, GenerationState, OperationState
@@ -86,9 +86,11 @@ async def test_chunks_of_a_large_document_are_written_as_they_are_made(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "CHUNK_BATCH", 2)
-    write, written = repository.write_chunks, 0
+    write, written = chunks_repository.write_chunks, 0
 
-    async def fails_at_the_third(session: WriteSession, subject: Subject, rows: Sequence[repository.ChunkRow]) -> None:
+    async def fails_at_the_third(
+        session: WriteSession, subject: Subject, rows: Sequence[chunks_repository.ChunkRow]
+    ) -> None:
         nonlocal written
         written += 1
         if written == 3:
@@ -97,7 +99,7 @@ async def test_chunks_of_a_large_document_are_written_as_they_are_made(
 
     upload = await bench.upload(prose("mole", 7))
     with monkeypatch.context() as patch:
-        patch.setattr(repository, "write_chunks", fails_at_the_third)
+        patch.setattr(chunks_repository, "write_chunks", fails_at_the_third)
         await bench.run(operation_of(upload))
     assert (await bench.operation(operation_of(upload))).stage == "chunk"
     assert len((await bench.held(upload.document.id, 1)).chunks) == 4
@@ -170,7 +172,7 @@ async def test_the_next_batch_and_no_other_is_embedded_while_one_is_written(
     upload = await bench.upload(prose("jetty", 8))
     embedded, written = 0, 0
     one_more = asyncio.Event()
-    embed, add = projection.embed, repository.add_vectors
+    embed, add = projection.embed, vectors_repository.add_vectors
 
     async def embed_counted(parts: Parts, texts: Mapping[bytes, str]) -> dict[bytes, Vectors]:
         nonlocal embedded
@@ -190,7 +192,7 @@ async def test_the_next_batch_and_no_other_is_embedded_while_one_is_written(
         await add(session, tenant_id, space, vectors)
 
     monkeypatch.setattr(projection, "embed", embed_counted)
-    monkeypatch.setattr(repository, "add_vectors", add_slowly)
+    monkeypatch.setattr(vectors_repository, "add_vectors", add_slowly)
     await Ingestion(bench.parts, await bench.claim(operation_of(upload))).run()
     assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
 
