@@ -1,11 +1,10 @@
 """Text between the rules of a table: its lines, and the columns that the gaps between its words make."""
 
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from app.parsing.parsers.pdf_grids import Rule, Word, middle, text_lines
+from app.parsing.parsers.pdf_grids import Rule, Word, column_of, middle, text_lines
 from app.parsing.parsers.pdf_order import Interval
 from app.parsing.parsers.pdf_row_rules import SAME_END
 
@@ -41,8 +40,8 @@ def between(above: Rule, below: Rule, from_top: list[Word]) -> list[Word]:
 
 
 def filled_columns(line: TextLine, xs: list[float]) -> set[int]:
-    """Numbers of the columns, from 1, that the line has words in."""
-    return {bisect_right(xs, (word[0] + word[2]) / 2) for word in line.words}
+    """Numbers of the columns, from 0, that the line has words in: as they will fill cells."""
+    return {column_of(word, xs) for word in line.words}
 
 
 def fill_all_columns(lines: list[TextLine], xs: list[float]) -> bool:
@@ -53,8 +52,8 @@ def fill_all_columns(lines: list[TextLine], xs: list[float]) -> bool:
 def column_widths(lines: list[TextLine], xs: list[float]) -> list[list[float]]:
     """For each column, how wide the text of each line is in it, in points."""
     widths: list[list[float]] = []
-    for left, right in pairwise(xs):
-        runs = [[word for word in line.words if left <= (word[0] + word[2]) / 2 < right] for line in lines]
+    for column in range(len(xs) - 1):
+        runs = [[word for word in line.words if column_of(word, xs) == column] for line in lines]
         widths.append([max(word[2] for word in run) - min(word[0] for word in run) if run else 0.0 for run in runs])
     return widths
 
