@@ -15,7 +15,8 @@ from app.core.errors import InvalidInput, NotFound
 from app.core.pagination import Page, Paging, by_id, page_of
 from app.core.scope import TenantScope
 from app.core.text import Storable
-from app.documents import service
+from app.documents import accepting, service
+from app.documents.accepting import Upload, UploadRequest
 from app.documents.forms import FORM, form_schema, read_file_form
 from app.documents.repository import ListFilter
 from app.documents.schemas import (
@@ -30,7 +31,6 @@ from app.documents.schemas import (
     TextDocumentIn,
     UploadOut,
 )
-from app.documents.service import Upload, UploadRequest
 from app.documents.uploads import receive
 from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion.schemas import OperationOut
@@ -113,7 +113,7 @@ async def _upload_text(kb_id: UUID, body: bytes, scope: TenantScope, parts: Part
 
 
 async def _accept(scope: TenantScope, parts: Parts, request: UploadRequest) -> UploadOut:
-    return _upload_out(await service.accept(scope, parts, request))
+    return _upload_out(await accepting.accept(scope, parts, request))
 
 
 def _upload_out(upload: Upload) -> UploadOut:
@@ -199,7 +199,7 @@ async def reprocess_document(
     new chunks have the same text.
     """
     password = body.password if body else None
-    return _upload_out(await service.reprocess(scope, parts, document_id, password or None))
+    return _upload_out(await accepting.reprocess(scope, parts, document_id, password or None))
 
 
 @router.get("/v1/documents/{document_id}/content", response_class=StreamingResponse)

@@ -18,7 +18,7 @@ from app.core.errors import EngineUnavailable, LeaseLost, Postponed
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
 from app.core.slots import TenantSlots
-from app.documents.service import Upload
+from app.documents.accepting import Upload
 from app.ingestion import checkpoints, chunks_repository, passwords, pipeline, projection, service, vectors_repository
 from app.ingestion.pipeline import STAGES, Ingestion
 from app.ingestion.repository import Subject

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete
 
 from app.core.errors import Conflict, NotFound
-from app.documents.service import Upload
+from app.documents.accepting import Upload
 from app.ingestion import service, vectors_repository
 from app.models import DocumentStatus, Embedding, OperationKind, OperationState
 from tests.ingestion.bench import Bench, prose
