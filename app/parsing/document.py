@@ -110,6 +110,8 @@ class Table(BaseModel):
 
 
 class Element(BaseModel):
+    """A part of a document. Where it stands in `ParsedDocument.text` is told by `placed`."""
+
     model_config = ConfigDict(frozen=True)
 
     kind: ElementKind
@@ -120,9 +122,6 @@ class Element(BaseModel):
     page: int | None = None
     """From 1. Pages of PDFs and slides; sheets of workbooks; None where the format has no pages."""
     bbox: BoundingBox | None = None
-    start: int | None = None
-    end: int | None = None
-    """Offsets of this element in `ParsedDocument.text`, in characters."""
     table: Table | None = None
     language: str = ""
     """Of code: as marked in the source."""
