@@ -13,7 +13,7 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from app.core.database import WriteSession
+from app.core.database import Database, WriteSession
 from app.core.errors import BigGraphError, Conflict, TooManyRequests
 from app.core.ids import new_id
 from app.core.scope import TenantScope
@@ -300,3 +300,9 @@ async def reprocess(scope: TenantScope, parts: Parts, document_id: UUID, passwor
             again=newest.generation,
         )
         return await accept(scope, parts, request)
+
+
+async def forget_keys(database: Database) -> int:
+    """Removes the Idempotency-Keys, of all tenants, whose time is over. The number removed."""
+    async with database.system() as session:
+        return await repository.forget_keys(session)

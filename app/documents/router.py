@@ -57,7 +57,8 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=255,
-        description="Of your choice. The same request with the same key is done once, however often it is sent.",
+        description="Of your choice. The same request with the same key is done once, however often it is sent within "
+        "24 hours.",
     ),
 ]
 
