@@ -131,10 +131,10 @@ async def list_documents(
     paging: Paging,
     _scope: Viewer,
     session: Reading,
-    status: DocumentStatus | None = None,
+    status: Annotated[DocumentStatus | None, Query(description="Of the newest upload")] = None,
     name: Annotated[str | None, Storable(max_length=255), Query(description="Part of the name")] = None,
-    tag: Annotated[str, Storable(max_length=100)] | None = None,
-    external_id: Annotated[str, Storable(max_length=255)] | None = None,
+    tag: Annotated[str | None, Storable(max_length=100), Query(description="One of its tags, whole")] = None,
+    external_id: Annotated[str | None, Storable(max_length=255), Query(description="Your own id, whole")] = None,
 ) -> Page[DocumentOut]:
     """Oldest first. All that is asked for must hold: `status`, part of the `name`, a `tag`, the `external_id`."""
     rows = await service.list_page(session, kb_id, paging, ListFilter(status, name, tag, external_id))
@@ -253,7 +253,7 @@ async def list_chunks(
     _scope: Viewer,
     session: Reading,
     after: Annotated[int, Query(ge=-1, lt=2**31, description="Ordinal after which to begin", alias="cursor")] = -1,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="How many chunks are given at most")] = 50,
     parents: Annotated[
         bool, Query(description="Also those that are not searched, but read in place of others")
     ] = False,

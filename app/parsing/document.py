@@ -64,9 +64,11 @@ class ColumnProfile(BaseModel):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     kind: ColumnKind
+    """What all of its cells are, empty ones aside."""
     least: str = ""
+    """Of numbers and dates, as it is written."""
     greatest: str = ""
-    """Of numbers and dates, as they are written."""
+    """Of numbers and dates, as it is written."""
     values: list[str] = Field(default_factory=list)
     """The first different ones."""
     different: int = 0
