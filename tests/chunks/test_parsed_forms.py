@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from uuid import uuid4
 
-from app.chunks.parsed import ParsedForm, outline_of, tables_of
+from app.chunks.parsed_form import ParsedForm, outline_of, tables_of
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 
 ELEMENTS = [
