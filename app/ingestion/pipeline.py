@@ -8,7 +8,7 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from uuid import UUID
@@ -25,7 +25,8 @@ from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
 from app.ingestion.projection import Batch
 from app.ingestion.repository import Subject
-from app.models import Chunk, DocumentStatus, OperationKind
+from app.ingestion.searched import SearchedChunks
+from app.models import DocumentStatus, OperationKind
 from app.parsing.document import ParsedDocument
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import parse_failure
@@ -47,9 +48,6 @@ SPANS = {
 STAGES = tuple(SPANS)
 CHUNK_BATCH = 1000
 """Chunks that are made and written at once."""
-EMBED_BATCH = 32
-UNEMBEDDED_PAGE = 1024
-"""Chunks that wait for their vector and are read at once: finding them takes longer than reading them."""
 TURN_SECONDS = 10.0
 """After so long a document gives way, between two batches, to what comes before it and finds no worker: embedding one
 may take an hour. Finding out what is left to embed does not count, or a very large one would hardly move on."""
@@ -72,8 +70,8 @@ class Ingestion:
         self._log = StageLog(parts.database, parts.ledger, lease, SPANS)
         self._parsed: ParsedDocument | None = None
         """What this attempt has parsed itself and need not fetch again."""
-        self._batch: Batch | None = None
-        """All chunks, where this attempt has made them itself and they are few: they need not be read again."""
+        self._chunks: SearchedChunks
+        """Of the generation, from the beginning of the run on."""
         self._indexed_facts: tuple[list[str], dict[str, object]] | None = None
 
     async def run(self) -> None:
@@ -92,6 +90,7 @@ class Ingestion:
         async with self._log.moving(first) as session:
             subject = await self._locked(session)
             subject.set_status(DocumentStatus.PROCESSING)
+            self._chunks = SearchedChunks(self._parts, self._scope, subject)
             operation = await self._parts.ledger.hold(session, self._lease)
             self._embedded = operation.counts.get("embedded", 0)
         reached("claimed")
@@ -162,27 +161,19 @@ class Ingestion:
             await chunks_repository.write_chunks(session, subject, batch)
             carried = await carrying.carry_texts(session, subject, tokens)
             if count == len(batch) and not carried:
-                await self._keep(session, subject, batch)
+                await self._chunks.keep(session, batch)
         reached("chunked")
 
-    async def _keep(self, session: WriteSession, subject: Subject, rows: Sequence[chunks_repository.ChunkRow]) -> None:
-        """Keeps all chunks that are searched for the stages that follow, if they are few."""
-        searched = [Chunk(**row) for row in rows if row["level"] == 0]
-        if len(searched) <= projection.BATCH:
-            hashes = [found.text_hash for found in searched]
-            known = await vectors_repository.vectors(session, self._parts.embedder.space.name, hashes)
-            self._batch = Batch({subject.key: subject}, searched, known)
-
-    async def _embed(self, subject: Subject) -> None:
+    async def _embed(self, _: Subject) -> None:
         """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage.
 
         Raises `Postponed` where it has had its turn and something waits that comes before it.
         """
-        total, done = await self._count_texts(subject)
+        total, done = await self._chunks.count_texts()
         self._log.progress(done, total)
         begun = time.monotonic()
         last: dict[bytes, Vectors] = {}
-        async with aclosing(self._made_vectors(subject)) as made:
+        async with aclosing(self._made_vectors()) as made:
             async for vectors, is_last in made:
                 if is_last:
                     last = vectors
@@ -206,12 +197,12 @@ class Ingestion:
         await vectors_repository.add_vectors(session, self._lease.tenant_id, self._parts.embedder.space.name, made)
         operation.counts = {"embedded": self._embedded + len(made)}
 
-    async def _made_vectors(self, subject: Subject) -> AsyncGenerator[tuple[dict[bytes, Vectors], bool], None]:
+    async def _made_vectors(self) -> AsyncGenerator[tuple[dict[bytes, Vectors], bool], None]:
         """Vectors of a batch of texts that have none yet, by hash, and whether it is the last.
 
         While the caller writes one batch the next one is embedded, and no other.
         """
-        batches = self._unembedded(subject)
+        batches = self._chunks.unembedded()
         embedding = self._embedding(await anext(batches, None))
         try:
             while embedding is not None:
@@ -229,8 +220,7 @@ class Ingestion:
 
     async def _embedded_batch(self, batch: Mapping[bytes, str]) -> dict[bytes, Vectors]:
         vectors = await projection.embed(self._parts, batch)
-        if self._batch is not None:
-            self._batch.vectors.update(vectors)
+        self._chunks.keep_vectors(vectors)
         return vectors
 
     async def _give_way(self, begun: float) -> None:
@@ -243,7 +233,7 @@ class Ingestion:
         """Writes every chunk to both indexes; when both have answered, both see all of them."""
         self._indexed_facts = repository.facts(subject)
         done = 0
-        async for batch in self._batches(subject):
+        async for batch in self._chunks.batches():
             await projection.side_by_side(self._write_vectors(batch), self._write_terms(batch))
             done += len(batch.chunks)
             self._log.progress(done)
@@ -259,7 +249,7 @@ class Ingestion:
 
     async def _verify(self, _: Subject) -> None:
         """Both indexes must hold exactly the chunks that Postgres holds."""
-        expected = await self._ids_in_postgres()
+        expected = await self._chunks.ids()
         self._chunk_count = len(expected)
         indexes: tuple[tuple[str, VectorIndex | TextIndex], ...] = (
             ("vector index", self._parts.vectors),
@@ -331,47 +321,6 @@ class Ingestion:
             path = Path(scratch) / "parsed.json"
             await self._parts.blobs.fetch(self._scope, self._parsed_key, path)
             return await asyncio.to_thread(_read, path)
-
-    async def _batches(self, subject: Subject) -> AsyncIterator[Batch]:
-        if self._batch is not None:
-            yield self._batch
-            return
-        async for batch in projection.batches(self._parts, self._scope, subject):
-            yield batch
-
-    async def _count_texts(self, subject: Subject) -> tuple[int, int]:
-        """How many different texts there are, and how many of them have a vector already."""
-        if self._batch is not None:
-            hashes = {chunk.text_hash for chunk in self._batch.chunks}
-            return len(hashes), len(hashes & self._batch.vectors.keys())
-        async with self._parts.database.read(self._scope) as session:
-            return await chunks_repository.count_texts(session, *subject.key, self._parts.embedder.space.name)
-
-    async def _unembedded(self, subject: Subject) -> AsyncIterator[dict[bytes, str]]:
-        """Texts without a vector, by hash, in batches: of similar length together, for less padding."""
-        async for page in self._unembedded_pages(subject):
-            texts = list({chunk.text_hash: page.text(chunk) for chunk in page.chunks}.items())
-            for first in range(0, len(texts), EMBED_BATCH):
-                yield dict(texts[first : first + EMBED_BATCH])
-
-    async def _unembedded_pages(self, subject: Subject) -> AsyncIterator[Batch]:
-        if self._batch is not None:
-            yield self._batch.unembedded()
-            return
-        space, after = self._parts.embedder.space.name, (-1, b"")
-        while True:
-            async with self._parts.database.read(self._scope) as session:
-                chunks = await chunks_repository.unembedded_chunks(session, *subject.key, space, after, UNEMBEDDED_PAGE)
-            if not chunks:
-                return
-            yield Batch({subject.key: subject}, chunks, {})
-            after = chunks[-1].token_count, chunks[-1].text_hash
-
-    async def _ids_in_postgres(self) -> set[UUID]:
-        if self._batch is not None:
-            return {chunk.id for chunk in self._batch.chunks}
-        async with self._parts.database.read(self._scope) as session:
-            return await chunks_repository.chunk_ids(session, self._document_id, self._generation)
 
     async def _ids_in(self, index: VectorIndex | TextIndex) -> set[UUID]:
         held = index.scan(self._scope, document_id=self._document_id, generation=self._generation)
