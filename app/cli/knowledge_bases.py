@@ -55,22 +55,14 @@ def settings(
         found = find_knowledge_base(api, name)
         before = dict(_flat(found["settings"]))
         if wanted:
-            changed = _with(found["settings"], wanted)
-            found = api.call("PATCH", f"/v1/knowledge-bases/{found['id']}", json={"settings": changed})
-    after = dict(_flat(found["settings"]))
-    if not wanted:
-        table = Table("setting", "value")
-        for setting, value in after.items():
-            table.add_row(setting, escape(value))
-        show(table)
-        return
-    differing = [setting for setting in before | after if before.get(setting, "null") != after.get(setting, "null")]
-    for setting in differing:
-        show(escape(f"{setting}: {before.get(setting, 'null')} → {after.get(setting, 'null')}"))
-    if not differing:
-        show("Nothing is other than before.")
-    elif not all(setting.startswith("retrieval.") for setting in differing):
-        show("Documents that are there keep theirs until they are reprocessed.")
+            body = {"settings": _with(found["settings"], wanted)}
+            changed = api.call("PATCH", f"/v1/knowledge-bases/{found['id']}", json=body)
+            _tell_changes(before, dict(_flat(changed["settings"])))
+        else:
+            table = Table("setting", "value")
+            for setting, value in before.items():
+                table.add_row(setting, escape(value))
+            show(table)
 
 
 @kb.command("delete")
@@ -105,6 +97,17 @@ def _with(settings: dict[str, Any], wanted: list[tuple[list[str], Any]]) -> dict
             place = place[part]
         place[last] = value
     return settings
+
+
+def _tell_changes(before: dict[str, str], after: dict[str, str]) -> None:
+    changes = {name: (before.get(name, "null"), after.get(name, "null")) for name in before | after}
+    differing = {name: (old, new) for name, (old, new) in changes.items() if old != new}
+    for name, (old, new) in differing.items():
+        show(escape(f"{name}: {old} → {new}"))
+    if not differing:
+        show("Nothing is other than before.")
+    elif not all(name.startswith("retrieval.") for name in differing):
+        show("Documents that are there keep theirs until they are reprocessed.")
 
 
 def _flat(settings: dict[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
