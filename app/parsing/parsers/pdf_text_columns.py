@@ -1,6 +1,7 @@
 """Text between the rules of a table: its lines, and the columns that the gaps between its words make."""
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from statistics import median
 from typing import NamedTuple
 
@@ -51,10 +52,13 @@ def fill_all_columns(lines: list[TextLine], xs: list[float]) -> bool:
 
 def column_widths(lines: list[TextLine], xs: list[float]) -> list[list[float]]:
     """For each column, how wide the text of each line is in it, in points."""
-    widths: list[list[float]] = []
-    for column in range(len(xs) - 1):
-        runs = [[word for word in line.words if column_of(word, xs) == column] for line in lines]
-        widths.append([max(word[2] for word in run) - min(word[0] for word in run) if run else 0.0 for run in runs])
+    widths = [[0.0] * len(lines) for _ in xs[1:]]
+    for number, line in enumerate(lines):
+        runs: dict[int, list[Word]] = defaultdict(list)
+        for word in line.words:
+            runs[column_of(word, xs)].append(word)
+        for column, run in runs.items():
+            widths[column][number] = max(word[2] for word in run) - min(word[0] for word in run)
     return widths
 
 
