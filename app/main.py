@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -83,16 +83,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     return app
 
 
-def run_platform(settings: Settings) -> AbstractAsyncContextManager[Parts]:
+@asynccontextmanager
+async def run_platform(settings: Settings) -> AsyncIterator[Parts]:
     """Engines, and where they are embedded also the worker, which then has to live in this process."""
-
-    @asynccontextmanager
-    async def running() -> AsyncIterator[Parts]:
-        async with open_parts(settings) as parts:
-            if settings.worker_in_process:
-                async with worker_thread(parts):
-                    yield parts
-            else:
-                yield parts
-
-    return running()
+    async with open_parts(settings) as parts, worker_thread(parts) if settings.worker_in_process else nullcontext():
+        yield parts

@@ -1,4 +1,5 @@
 """Publishes what was left behind: outbox rows whose process died, leases that ran out, messages that a broker lost.
+Removes what has had its time: published rows, and the keys of uploads that were answered.
 
 It runs in every worker process (and in the one process of the embedded shape). Several at once do no harm: rows are
 claimed with `SKIP LOCKED`.
@@ -12,6 +13,7 @@ from contextlib import asynccontextmanager
 import structlog
 
 from app.core.errors import BigGraphError
+from app.documents.accepting import forget_keys
 from app.ports.parts import Parts
 
 log = structlog.get_logger()
@@ -34,8 +36,9 @@ async def _sweep_forever(parts: Parts) -> None:
         try:
             left = await parts.ledger.sweep()
             published = await parts.outbox.sweep()
-            if left or published:
-                log.info("swept", left_behind=left, published=published)
+            forgotten = await forget_keys(parts.database)
+            if left or published or forgotten:
+                log.info("swept", left_behind=left, published=published, forgotten_keys=forgotten)
         except BigGraphError as error:
             log.warning("sweep_failed", code=error.error_code, detail=error.detail)
         except Exception as error:  # nobody would start another sweeper

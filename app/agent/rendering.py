@@ -19,6 +19,7 @@ from app.agent.language import Language, language_of
 from app.agent.markers import MARKER_GROUP
 from app.agent.sentences import shown
 from app.chunking.chunk import Provenance, provenance_of
+from app.core.described import ApiModel
 
 PLACE = re.compile("\ue000(\\d+)\ue001")
 REMOVED = {Language.CHINESE: "（内容已删除）", Language.ENGLISH: "(removed)"}
@@ -36,31 +37,34 @@ class CitationReference(TypedDict):
     """Of the words cited: tells whether they still stand there, and not what they were. Answers of old have none."""
 
 
-class Span(BaseModel):
+class Span(ApiModel):
     """Offsets in the text of the chunk, in characters."""
 
     start: int
     end: int
 
 
-class Citation(BaseModel):
+class Citation(ApiModel):
     """A passage that an answer rests on."""
 
-    number: int = Field(description="The number of its markers: `[1]`.")
+    number: int
+    """That of its markers: `[1]`."""
     chunk_id: UUID
     document_id: UUID
-    document_name: str | None = Field(None, description="Null once the document is deleted.")
-    page: int | None = Field(None, description="The page on which the quote begins.")
-    provenance: list[Provenance] = Field(
-        [],
-        description="Pages and boxes of what holds the quote; empty where the format has no pages, or for edited text.",
-    )
-    heading_path: list[str] = []
-    quote: str | None = Field(None, description="The words in the document; null where they can't be shown any more.")
+    document_name: str | None = None
+    """Null once the document is deleted."""
+    page: int | None = None
+    """The page on which the quote begins."""
+    provenance: list[Provenance] = Field(default_factory=list)
+    """Pages and boxes of what holds the quote; empty where the format has no pages, or for edited text."""
+    heading_path: list[str] = Field(default_factory=list)
+    """Headings above it, the highest first."""
+    quote: str | None = None
+    """The words in the document; null where they can't be shown any more."""
     span: Span
-    removed: bool = Field(
-        False, description="The passage is not there any more: deleted, edited, or replaced by a new version."
-    )
+    """Where the quote stands in the text of the chunk."""
+    removed: bool = False
+    """The passage is not there any more: deleted, edited, or replaced by a new version."""
 
 
 class ShownChunk(BaseModel):

@@ -49,27 +49,32 @@ async def ask_once(
 
 @router.post("/sessions", status_code=201)
 async def create_session(body: SessionIn, scope: Viewer, session: Writing) -> SessionOut:
+    """Begins a conversation, which nobody else sees."""
     return SessionOut.model_validate(await service.create(session, scope, body))
 
 
 @router.get("/sessions")
 async def list_sessions(paging: Paging, scope: Viewer, session: Reading) -> Page[SessionOut]:
+    """Your own, newest first."""
     rows = await service.list_page(session, scope, paging)
     return page_of(map(SessionOut.model_validate, rows), paging.limit, by_id)
 
 
 @router.get("/sessions/{session_id}")
 async def get_session(session_id: UUID, scope: Viewer, session: Reading) -> SessionOut:
+    """One of your sessions, without its messages."""
     return SessionOut.model_validate(await service.get(session, scope, session_id))
 
 
 @router.patch("/sessions/{session_id}")
 async def change_session(session_id: UUID, body: SessionPatch, scope: Viewer, session: Writing) -> SessionOut:
+    """Title and knowledge bases, each only where it is given. Answers that are there stay."""
     return SessionOut.model_validate(await service.change(session, scope, session_id, body))
 
 
 @router.delete("/sessions/{session_id}", status_code=204)
 async def delete_session(session_id: UUID, scope: Viewer, session: Writing, parts: PartsDep) -> None:
+    """With all its messages."""
     await service.delete(session, scope, parts.cache, session_id)
 
 

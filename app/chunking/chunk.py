@@ -30,6 +30,7 @@ class Provenance(BaseModel):
     start: int
     """Offset in the chunk's text, in characters."""
     page: int
+    """From 1."""
     bbox: BoundingBox | None = None
     """Of the element (a paragraph, a table) that the part is of; None where the format has no boxes."""
 

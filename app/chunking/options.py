@@ -13,7 +13,7 @@ Separator = Annotated[str, Storable(min_length=1, max_length=32)]
 
 
 class _Options(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class RecursiveOptions(_Options):
@@ -50,6 +50,7 @@ class SemanticOptions(_Options):
     the document once more."""
 
     breakpoint: Breakpoint = Breakpoint.PERCENTILE
+    """By which statistic of all distances a break is told; `amount` says how far from it."""
     amount: float | None = Field(
         None,
         ge=0,
@@ -129,7 +130,12 @@ class ChunkingOptions(ChunkSizes):
     """Everything that a strategy is told."""
 
     tables: TableOptions = Field(default_factory=TableOptions)
+    """How tables are searched, whatever the strategy."""
     recursive: RecursiveOptions = Field(default_factory=RecursiveOptions)
+    """Options of this strategy."""
     semantic: SemanticOptions = Field(default_factory=SemanticOptions)
+    """Options of this strategy."""
     parent_child: ParentChildOptions = Field(default_factory=ParentChildOptions)
+    """Options of this strategy."""
     hierarchical: HierarchicalOptions = Field(default_factory=HierarchicalOptions)
+    """Options of this strategy."""

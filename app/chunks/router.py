@@ -93,7 +93,7 @@ async def list_elements(
     scope: Viewer,
     workshop: WorkshopDep,
     after: AfterNumber = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many elements are given at most")] = 100,
     page: Annotated[int | None, Query(ge=1, lt=2**31, description="Only what stands on this page")] = None,
 ) -> Page[ElementOut]:
     """All that was read of the active version, in reading order, before it was cut into chunks."""
@@ -107,7 +107,7 @@ async def list_tables(
     scope: Viewer,
     workshop: WorkshopDep,
     after: AfterNumber = 0,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="How many tables are given at most")] = 50,
 ) -> Page[TableOut]:
     """Tables with their columns, of wide ones fewer than `limit`."""
     items, more = await workshop.parsed.tables(scope, document_id, after, limit)
@@ -117,13 +117,15 @@ async def list_tables(
 @router.get("/v1/documents/{document_id}/tables/{number}", response_model=TableRowsOut, responses=TABLE_ANSWERS)
 async def get_table(
     document_id: UUID,
-    number: Annotated[int, Path(ge=1, lt=2**31)],
+    number: Annotated[int, Path(ge=1, lt=2**31, description="Of the table, from 1, in reading order")],
     scope: Viewer,
     workshop: WorkshopDep,
     after: Annotated[int, Query(ge=0, lt=2**31, description="Rows to leave out", alias="cursor")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many rows are given at most")] = 100,
     columns_after: Annotated[int, Query(ge=0, lt=2**31, description="Columns to leave out", alias="column_cursor")] = 0,
-    format_: Annotated[Literal["json", "markdown"], Query(alias="format")] = "json",
+    format_: Annotated[
+        Literal["json", "markdown"], Query(alias="format", description="Cells, or one text with a table of Markdown")
+    ] = "json",
 ) -> TableRowsOut | Response:
     """Rows of a table as cells, of a wide one fewer than `limit`, and of a very wide one not all columns.
 

@@ -43,6 +43,7 @@ class ChunkPatch(ApiModel):
 
 class ChunkChangeOut(ApiModel):
     chunk: ChunkOut
+    """As it is read now; a new text is `pending_text` until searches find it by that."""
     operation: OperationOut | None
     """Brings a changed text into the indexes; None where no text was changed."""
 
@@ -54,10 +55,12 @@ class ChunkEditOut(ApiModel):
 
     id: UUID
     edited_by: UUID
+    """The id of a person."""
     edited_at: datetime
     text_before: str | None
+    """None where the text was left."""
     text_after: str | None
-    """None, both of them, where the text was left."""
+    """None where the text was left."""
     enabled: bool | None
     """What it was set to; None where that was left."""
 
@@ -76,22 +79,34 @@ class PreviewedChunk(ApiModel):
     """A chunk as ingestion would make it."""
 
     ordinal: int
+    """Its place among the chunks of the document, from 0."""
     kind: ChunkKind
+    """`table_summary` tells what the columns of a table hold, and is no text of the document."""
     level: int
+    """0: it would be searched. Above: only read, in place of what was found of its children."""
     parent: int | None
     """Ordinal of the chunk that holds it, where the strategy makes parents."""
     text: str
     embedded_text: str | None
     """With title and headings, as the model reads it; None for a parent, which is not embedded."""
     heading_path: list[str]
+    """Headings above it, the highest first."""
     section: int
+    """Number of the section that it is cut from."""
     page: int | None
+    """On which it begins, from 1; None where the format has no pages."""
     page_end: int | None
+    """On which it ends."""
     bbox: BoundingBox | None
+    """Around all that stands on `page`."""
     provenance: tuple[Provenance, ...]
+    """Page and box of each part of the text."""
     start_offset: int
+    """Where it begins in the text of the document, in characters."""
     end_offset: int
+    """Where it ends there: the offset behind its last character."""
     token_count: int
+    """Of the embedded text, as the embedding model counts."""
 
     @classmethod
     def of(cls, ordinal: int, draft: DraftChunk, title: str) -> Self:
@@ -118,10 +133,15 @@ class PreviewOut(ApiModel):
     """What ingestion would make of a file. Nothing of it was stored."""
 
     media_type: str
+    """As told by the content."""
     parser: str
+    """Name and version of what read it."""
     title: str
+    """As the file says itself, else its name."""
     page_count: int | None
+    """Pages, slides or sheets; None where the format has none."""
     element_count: int
+    """Of all kinds."""
     elements: dict[str, int]
     """How many there are of each kind."""
     warnings: list[str]
@@ -131,9 +151,11 @@ class PreviewOut(ApiModel):
     chunk_count: int
     """Of chunks that would be searched."""
     parent_count: int
+    """Of chunks that would only be read in place of others."""
     token_count: int
     """Of all that would be embedded."""
     chunks: list[PreviewedChunk]
+    """The first ones, parents among them."""
     truncated: bool
     """There are more than are shown."""
 
@@ -144,6 +166,7 @@ class ElementOut(ApiModel):
     number: int
     """From 1, in reading order."""
     kind: ElementKind
+    """A page break stands between what is on one page and the next."""
     text: str
     """Empty for a table: `/tables/{number}` gives its cells; and for a page break."""
     level: int
@@ -153,6 +176,7 @@ class ElementOut(ApiModel):
     page_mode: str | None
     """How the page was read: `fast`, `layout` or `ocr`; None of what is neither PDF nor picture."""
     bbox: BoundingBox | None
+    """On `page`; None where the format has no boxes."""
     confidence: float | None
     """Of text that was recognised in a picture: 0 to 1."""
     language: str
@@ -160,8 +184,9 @@ class ElementOut(ApiModel):
     table: int | None
     """Its number among the tables."""
     start: int
+    """Where it begins in the text of the document, in characters."""
     end: int
-    """Where it stands in the text of the document, in characters, as the offsets of chunks."""
+    """Where it ends there: the offset behind its last character."""
 
 
 class ContinuationOut(ApiModel):
@@ -178,6 +203,7 @@ class TableOut(ApiModel):
     number: int
     """From 1, in reading order."""
     caption: str
+    """Empty where it has none."""
     description: str
     """What a language model says of it; empty where none was asked."""
     sheet: str
@@ -203,6 +229,7 @@ class TableRowsOut(ApiModel):
     items: list[list[str]]
     """Cells of each row under `table.columns`, merged ones filled in; header rows left out."""
     next_cursor: str | None
+    """Give it as `cursor` to get the rows that follow; None at the last."""
     next_column_cursor: str | None
     """Give it as `column_cursor`, with the same `cursor`, to get the columns that follow; None at the last."""
 
@@ -212,10 +239,13 @@ class OutlineNode(ApiModel):
 
     title: str
     level: int
+    """1 is the highest."""
     page: int | None
+    """On which it stands, from 1; None where the format has no pages."""
     chunk_ids: list[UUID]
     """Chunks with text of its own, in order; those of the headings below it are there."""
     children: list["OutlineNode"]
+    """The headings below it."""
 
 
 class OutlineOut(ApiModel):
@@ -224,5 +254,6 @@ class OutlineOut(ApiModel):
     chunk_ids: list[UUID]
     """Chunks with text before the first heading."""
     headings: list[OutlineNode]
+    """The highest ones."""
     truncated: bool
     """The document has more headings than are shown."""

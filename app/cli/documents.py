@@ -1,4 +1,4 @@
-"""`kb`, `upload`, `status`."""
+"""`upload`, `status`."""
 
 import time
 from collections import Counter
@@ -20,42 +20,10 @@ from app.core.errors import InvalidInput
 ENDED = ("succeeded", "failed", "cancelled")
 POLL_SECONDS = 0.3
 
-kb = typer.Typer(no_args_is_help=True, help="Knowledge bases.")
-
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(kb, name="kb")
     app.command()(upload)
     app.command()(status)
-
-
-@kb.command("create")
-def create(name: str, description: str = "") -> None:
-    """Makes a knowledge base."""
-    with open_api() as api:
-        made = api.call("POST", "/v1/knowledge-bases", json={"name": name, "description": description})
-        show(escape(f"Made “{made['name']}” ({made['id']})."))
-
-
-@kb.command("list")
-def list_all() -> None:
-    """Lists knowledge bases."""
-    table = Table("name", Column("id", no_wrap=True), "description")
-    with open_api() as api:
-        for item in api.pages("/v1/knowledge-bases"):
-            table.add_row(escape(item["name"]), item["id"], escape(item["description"]))
-    show(table)
-
-
-@kb.command("delete")
-def delete(name: str, yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False) -> None:
-    """Deletes a knowledge base with all its documents."""
-    with open_api() as api:
-        found = find_knowledge_base(api, name)
-        if not yes:
-            typer.confirm(f"Delete “{found['name']}” and all its documents?", abort=True)
-        api.call("DELETE", f"/v1/knowledge-bases/{found['id']}")
-        show(escape(f"Deleted “{found['name']}”."))
 
 
 @dataclass(frozen=True, slots=True)

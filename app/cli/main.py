@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli import account, consistency, documents, one_document, questions, server
+from app.cli import account, consistency, documents, knowledge_bases, one_document, questions, server
 from app.core.errors import BigGraphError
 from app.core.settings import setting_problems
 
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Knowledge bases: documents in, cited answers out.",
 )
-for module in (server, account, documents, one_document, questions, consistency):
+for module in (server, account, knowledge_bases, documents, one_document, questions, consistency):
     module.register(app)
 
 errors = Console(stderr=True)

@@ -29,7 +29,7 @@ class PageRequest(ApiModel):
 
 async def _page_request(
     cursor: Annotated[str | None, Query(max_length=64, description="`next_cursor` of the page before")] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="How many items are given at most")] = 50,
 ) -> PageRequest:
     return PageRequest(after=decode_cursor(cursor) if cursor else None, limit=limit)
 

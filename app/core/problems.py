@@ -10,11 +10,12 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.core.described import ApiModel
 from app.core.errors import BigGraphError, OutOfSpace
 from app.core.ids import new_id
 from app.core.text import encodable
@@ -29,17 +30,22 @@ _SUBJECT = re.compile(r"\w+ (?=should )")
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Problem(BaseModel):
+class Problem(ApiModel):
     """What every error answer looks like. `code` is stable; `detail` says what happened and what to do."""
 
     model_config = ConfigDict(extra="allow")
 
-    type: str = Field("about:blank", description="Always about:blank: `code` tells the kind.")
+    type: str = "about:blank"
+    """Always about:blank: `code` tells the kind."""
     title: str
+    """What HTTP calls the status."""
     status: int
     code: str
+    """Stable: what programs may go by."""
     detail: str
+    """What happened, and what to do about it."""
     request_id: str
+    """What the log of the service knows the request by; also in the header `x-request-id`."""
 
 
 def problem_response(request: Request, error: BigGraphError) -> JSONResponse:

@@ -25,8 +25,9 @@ SYSTEM_TABLES = (
     "outbox",
     "operations",
     "operation_stages",
+    "idempotency_keys",
 )
-"""What the system role may touch: credentials that name a tenant, and the work that is swept for all of them."""
+"""What the system role may touch: credentials that name a tenant, and what is swept for all of them."""
 
 
 class SchemaError(BigGraphError):

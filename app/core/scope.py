@@ -6,6 +6,9 @@ from uuid import UUID
 
 
 class Role(StrEnum):
+    """What a person may do in a tenant: read and ask; besides, change documents; besides, manage knowledge bases and
+    people; besides, make others owners."""
+
     VIEWER = "viewer"
     EDITOR = "editor"
     ADMIN = "admin"

@@ -1,10 +1,11 @@
 """SQL of documents. Row-level security confines every statement to the session's tenant."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, and_, exists, func, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.database import ReadSession, WriteSession
@@ -24,6 +25,9 @@ from app.models import (
     OperationKind,
     OperationState,
 )
+
+KEYS_KEPT = timedelta(hours=24)
+"""For how long, at least, an Idempotency-Key gets the answer that was given under it."""
 
 
 def _live() -> ColumnElement[bool]:
@@ -218,17 +222,15 @@ async def reserve_key(session: WriteSession, scope: TenantScope, key: str, finge
 
     Two requests at once: the second waits at the unique index until the first has committed or gone.
     """
-    inserted = await session.execute(
-        insert(IdempotencyKey)
-        .values(
-            tenant_id=scope.tenant_id, principal_id=scope.principal_id, key=key, fingerprint=fingerprint, response={}
-        )
-        .on_conflict_do_nothing()
-        .returning(IdempotencyKey.key)
+    ours = insert(IdempotencyKey).values(
+        tenant_id=scope.tenant_id, principal_id=scope.principal_id, key=key, fingerprint=fingerprint, response={}
     )
-    if inserted.scalar_one_or_none() is not None:
-        return None
-    known: IdempotencyKey | None = await session.get(IdempotencyKey, (scope.tenant_id, scope.principal_id, key))
+    known: IdempotencyKey | None = None
+    while known is None:  # as the sweeper may remove the key in between
+        inserted = await session.execute(ours.on_conflict_do_nothing().returning(IdempotencyKey.key))
+        if inserted.scalar_one_or_none() is not None:
+            return None
+        known = await session.get(IdempotencyKey, (scope.tenant_id, scope.principal_id, key))
     return known
 
 
@@ -238,3 +240,14 @@ async def answer_key(session: WriteSession, scope: TenantScope, key: str, respon
         .where(IdempotencyKey.principal_id == scope.principal_id, IdempotencyKey.key == key)
         .values(response=response)
     )
+
+
+async def forget_keys(session: WriteSession) -> int:
+    """Removes keys, as the system role those of all tenants, whose time is over. The number removed."""
+    removed = await session.scalars(
+        delete(IdempotencyKey)
+        .where(IdempotencyKey.created_at < func.now() - KEYS_KEPT)
+        .execution_options(synchronize_session=False)
+        .returning(IdempotencyKey.tenant_id)
+    )
+    return len(removed.all())

@@ -15,7 +15,8 @@ from app.core.errors import InvalidInput, NotFound
 from app.core.pagination import Page, Paging, by_id, page_of
 from app.core.scope import TenantScope
 from app.core.text import Storable
-from app.documents import service
+from app.documents import accepting, service
+from app.documents.accepting import Upload, UploadRequest
 from app.documents.forms import FORM, form_schema, read_file_form
 from app.documents.repository import ListFilter
 from app.documents.schemas import (
@@ -30,7 +31,6 @@ from app.documents.schemas import (
     TextDocumentIn,
     UploadOut,
 )
-from app.documents.service import Upload, UploadRequest
 from app.documents.uploads import receive
 from app.identity.access import Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion.schemas import OperationOut
@@ -57,7 +57,8 @@ IdempotencyKey = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=255,
-        description="Of your choice. The same request with the same key is done once, however often it is sent.",
+        description="Of your choice. The same request with the same key is done once, however often it is sent within "
+        "24 hours.",
     ),
 ]
 
@@ -113,7 +114,7 @@ async def _upload_text(kb_id: UUID, body: bytes, scope: TenantScope, parts: Part
 
 
 async def _accept(scope: TenantScope, parts: Parts, request: UploadRequest) -> UploadOut:
-    return _upload_out(await service.accept(scope, parts, request))
+    return _upload_out(await accepting.accept(scope, parts, request))
 
 
 def _upload_out(upload: Upload) -> UploadOut:
@@ -130,10 +131,10 @@ async def list_documents(
     paging: Paging,
     _scope: Viewer,
     session: Reading,
-    status: DocumentStatus | None = None,
+    status: Annotated[DocumentStatus | None, Query(description="Of the newest upload")] = None,
     name: Annotated[str | None, Storable(max_length=255), Query(description="Part of the name")] = None,
-    tag: Annotated[str, Storable(max_length=100)] | None = None,
-    external_id: Annotated[str, Storable(max_length=255)] | None = None,
+    tag: Annotated[str | None, Storable(max_length=100), Query(description="One of its tags, whole")] = None,
+    external_id: Annotated[str | None, Storable(max_length=255), Query(description="Your own id, whole")] = None,
 ) -> Page[DocumentOut]:
     """Oldest first. All that is asked for must hold: `status`, part of the `name`, a `tag`, the `external_id`."""
     rows = await service.list_page(session, kb_id, paging, ListFilter(status, name, tag, external_id))
@@ -199,7 +200,7 @@ async def reprocess_document(
     new chunks have the same text.
     """
     password = body.password if body else None
-    return _upload_out(await service.reprocess(scope, parts, document_id, password or None))
+    return _upload_out(await accepting.reprocess(scope, parts, document_id, password or None))
 
 
 @router.get("/v1/documents/{document_id}/content", response_class=StreamingResponse)
@@ -252,7 +253,7 @@ async def list_chunks(
     _scope: Viewer,
     session: Reading,
     after: Annotated[int, Query(ge=-1, lt=2**31, description="Ordinal after which to begin", alias="cursor")] = -1,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="How many chunks are given at most")] = 50,
     parents: Annotated[
         bool, Query(description="Also those that are not searched, but read in place of others")
     ] = False,

@@ -138,7 +138,9 @@ class ReprocessIn(ApiModel):
 
 class DocumentError(ApiModel):
     code: str
+    """Stable: what programs may go by."""
     detail: str
+    """What happened, and what to do about it."""
 
 
 class DocumentOut(ApiModel):
@@ -146,9 +148,11 @@ class DocumentOut(ApiModel):
     knowledge_base_id: UUID
     name: str
     external_id: str | None
+    """Your own id of it."""
     media_type: str | None
     """As told by the content; None until it has been read."""
     size_bytes: int
+    """Of the newest upload."""
     sha256: str
     """Of the newest upload, hexadecimal."""
     metadata: dict[str, Any]
@@ -193,6 +197,7 @@ class ChunkOut(ApiModel):
     ordinal: int
     """Its place among the chunks of the document, from 0."""
     kind: ChunkKind
+    """`table_summary` tells what the columns of a table hold, and is no text of the document."""
     text: str
     heading_path: list[str]
     """Headings above it, the highest first. They are embedded with the text."""
@@ -207,8 +212,9 @@ class ChunkOut(ApiModel):
     provenance: list[Provenance]
     """Page and box of each part of the text; empty where the format has no pages, or a person edited the text."""
     start_offset: int
+    """Where it begins in the text of the document, in characters."""
     end_offset: int
-    """Where it stands in the text of the document, in characters."""
+    """Where it ends there: the offset behind its last character."""
     token_count: int
     """Of the embedded text, as the embedding model counts."""
     enabled: bool
@@ -232,7 +238,9 @@ class DeletionReceiptOut(ApiModel):
     knowledge_base_id: UUID
     document_name: str
     requested_by: UUID | None
+    """The id of a person."""
     requested_at: datetime
+    """Since when nothing finds the document."""
     purged_at: datetime | None
     """None while the purge is still going on; searches find nothing since `requested_at` all the same."""
     counts: dict[str, int]

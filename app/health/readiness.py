@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 
 import structlog
-from pydantic import BaseModel
 
+from app.core.described import ApiModel
 from app.parsing.converter import find_libreoffice
 from app.ports.parts import Parts
 
@@ -42,9 +42,11 @@ class Overall(StrEnum):
     STOPPING = "stopping"
 
 
-class Readiness(BaseModel):
+class Readiness(ApiModel):
     status: Overall
+    """`degraded` where it serves with less, because a part fails or is late."""
     parts: dict[str, PartStatus]
+    """How each part is, by its name."""
 
     @property
     def serves(self) -> bool:

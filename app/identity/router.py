@@ -42,6 +42,7 @@ async def register(
 
 @router.post("/login", dependencies=[Public])
 async def log_in(body: LoginIn, parts: PartsDep, identity: IdentityDep, address: ClientAddress) -> Tokens:
+    """Tokens for an e-mail address and its password. After too many failures it is refused for a while (429)."""
     proven = await service.prove(parts, identity, address=address, email=body.email, password=body.password)
     async with parts.database.system() as session:
         return await service.log_in(session, parts, identity, proven, body.tenant_id)
@@ -74,6 +75,7 @@ async def log_out(
 
 @router.get("/me")
 async def me(scope: Viewer, session: Reading) -> Me:
+    """Who you are, and in which tenant this login is."""
     return await service.me(session, scope)
 
 

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from email_validator import EmailNotValidError, validate_email
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
+from app.core.described import ApiModel
 from app.core.scope import Role
 from app.core.text import Storable
 
@@ -36,53 +37,61 @@ Password = Annotated[str, Storable(max_length=MAX_PASSWORD_INPUT)]
 OpaqueToken = Annotated[str, Storable(min_length=1, max_length=256)]
 
 
-class RegisterIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    email: Email
-    password: Annotated[Password, Field(description="8 to 256 characters.")]
-    tenant: Annotated[TenantName, Field(description="Name of the tenant that is made.")]
-
-
-class LoginIn(BaseModel):
+class RegisterIn(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     email: Email
     password: Password
-    tenant_id: Annotated[
-        UUID | None, Field(description="One of your tenants; the first that you joined if left out.")
-    ] = None
+    """8 to 256 characters; not the e-mail address."""
+    tenant: TenantName
+    """Name of the tenant that is made."""
 
 
-class RefreshIn(BaseModel):
+class LoginIn(ApiModel):
+    model_config = ConfigDict(extra="forbid")
+
+    email: Email
+    password: Password
+    tenant_id: UUID | None = None
+    """One of your tenants; the first that you joined if left out."""
+
+
+class RefreshIn(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     refresh_token: OpaqueToken
+    """The newest of the login: each is good for one use."""
 
 
-class LogoutIn(BaseModel):
+class LogoutIn(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     refresh_token: OpaqueToken | None = None
+    """Of the login that ends; left out, that of the bearer token ends."""
 
 
-class PasswordChangeIn(BaseModel):
+class PasswordChangeIn(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     current_password: Password
     new_password: Password
+    """8 to 256 characters; not the e-mail address."""
 
 
-class Tokens(BaseModel):
+class Tokens(ApiModel):
     """Shown once: only the SHA-256 of a refresh token is kept."""
 
     access_token: str
+    """For the header `Authorization: Bearer …`."""
     token_type: Literal["bearer"] = "bearer"  # noqa: S105 - RFC 6750's word
-    expires_in: Annotated[int, Field(description="Seconds until the access token expires.")]
-    refresh_token: Annotated[str, Field(description="Good for one use; using it again ends the login.")]
+    """As RFC 6750 calls it."""
+    expires_in: int
+    """Seconds until the access token expires."""
+    refresh_token: str
+    """Good for one use; using it again ends the login."""
 
 
-class UserOut(BaseModel):
+class UserOut(ApiModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
@@ -90,24 +99,27 @@ class UserOut(BaseModel):
     created_at: datetime
 
 
-class TenantRef(BaseModel):
+class TenantRef(ApiModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
     name: str
 
 
-class Me(BaseModel):
+class Me(ApiModel):
     user: UserOut
     tenant: TenantRef
+    """That this login is for."""
     role: Role
+    """What you may do in this tenant."""
 
 
 class OwnTenant(TenantRef):
     """A tenant that one may log in to."""
 
     role: Role
+    """What you may do there."""
 
 
-class OwnTenants(BaseModel):
+class OwnTenants(ApiModel):
     items: list[OwnTenant]

@@ -21,7 +21,7 @@ from app.chunking.chunk import embedded_text, text_hash
 from app.core.database import WriteSession
 from app.core.errors import BigGraphError
 from app.core.ledger import Lease
-from app.ingestion import edits_repository, repository
+from app.ingestion import edits_repository, repository, vectors_repository
 from app.ingestion.checkpoints import reached
 from app.ingestion.edits_repository import NewText
 from app.ingestion.projection import embed_missing
@@ -92,7 +92,7 @@ async def _made(parts: Parts, lease: Lease, subject: Subject, texts: Mapping[Chu
     whole = {chunk.id: embedded_text(title, chunk.heading_path, text) for chunk, text in texts.items()}
     hashes = {chunk_id: text_hash(text) for chunk_id, text in whole.items()}
     async with parts.database.read(lease.scope) as session:
-        vectors = await repository.vectors(session, parts.embedder.space.name, list(hashes.values()))
+        vectors = await vectors_repository.vectors(session, parts.embedder.space.name, list(hashes.values()))
     vectors |= await embed_missing(parts, {hashes[chunk_id]: text for chunk_id, text in whole.items()}, vectors)
     return {
         chunk.id: NewText(

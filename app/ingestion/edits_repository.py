@@ -6,12 +6,12 @@ from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Uuid, any_, bindparam, func, literal, select, update
-from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app.core.database import ReadSession, WriteSession
-from app.ingestion.repository import embeddings_lock, forget_unused_vectors
-from app.models import Chunk, ChunkEdit, Document, Embedding
+from app.ingestion.vectors_repository import add_vectors, embeddings_lock, forget_unused_vectors
+from app.models import Chunk, ChunkEdit, Document
 from app.ports.vector_index import Vectors
 
 
@@ -132,14 +132,5 @@ async def take_over(
     await session.flush()
     if taken:
         await session.execute(select(func.pg_advisory_xact_lock(embeddings_lock(tenant_id))))
-        rows = [
-            {
-                "tenant_id": tenant_id,
-                "space": space,
-                "text_hash": new.text_hash,
-                "vector": new.vector.astype("<f4").tobytes(),
-            }
-            for new in {new.text_hash: new for new in taken.values()}.values()
-        ]
-        await session.execute(insert(Embedding).on_conflict_do_nothing(), rows)
+        await add_vectors(session, tenant_id, space, {new.text_hash: new.vector for new in taken.values()})
         await forget_unused_vectors(session, before)

@@ -8,7 +8,7 @@ Postgres), so a retry goes on at the stage that failed. Nothing is searched befo
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from uuid import UUID
@@ -20,12 +20,21 @@ from app.core.errors import Cancelled, EngineRejected, EngineUnavailable, NotFou
 from app.core.ledger import Lease
 from app.core.stages import StageLog
 from app.core.turns import Turn, others_wait
-from app.ingestion import carrying, describing, passwords, projection, repository
+from app.ingestion import (
+    carrying,
+    chunks_repository,
+    describing,
+    passwords,
+    projection,
+    repository,
+    vectors_repository,
+)
 from app.ingestion.checkpoints import reached
 from app.ingestion.embedding_in_threads import embedding_in_threads
 from app.ingestion.projection import Batch
 from app.ingestion.repository import Subject
-from app.models import Chunk, DocumentStatus, OperationKind
+from app.ingestion.searched import SearchedChunks
+from app.models import DocumentStatus, OperationKind
 from app.parsing.document import ParsedDocument
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import parse_failure
@@ -47,9 +56,6 @@ SPANS = {
 STAGES = tuple(SPANS)
 CHUNK_BATCH = 1000
 """Chunks that are made and written at once."""
-EMBED_BATCH = 32
-UNEMBEDDED_PAGE = 1024
-"""Chunks that wait for their vector and are read at once: finding them takes longer than reading them."""
 TURN_SECONDS = 10.0
 """After so long a document gives way, between two batches, to what comes before it and finds no worker: embedding one
 may take an hour. Finding out what is left to embed does not count, or a very large one would hardly move on."""
@@ -72,8 +78,8 @@ class Ingestion:
         self._log = StageLog(parts.database, parts.ledger, lease, SPANS)
         self._parsed: ParsedDocument | None = None
         """What this attempt has parsed itself and need not fetch again."""
-        self._batch: Batch | None = None
-        """All chunks, where this attempt has made them itself and they are few: they need not be read again."""
+        self._chunks: SearchedChunks
+        """Of the generation, from the beginning of the run on."""
         self._indexed_facts: tuple[list[str], dict[str, object]] | None = None
 
     async def run(self) -> None:
@@ -92,6 +98,7 @@ class Ingestion:
         async with self._log.moving(first) as session:
             subject = await self._locked(session)
             subject.set_status(DocumentStatus.PROCESSING)
+            self._chunks = SearchedChunks(self._parts, self._scope, subject)
             operation = await self._parts.ledger.hold(session, self._lease)
             self._embedded = operation.counts.get("embedded", 0)
         reached("claimed")
@@ -140,14 +147,14 @@ class Ingestion:
         tokens = self._parts.embedder.tokens
         if settings.tables.summary and settings.tables.described and self._parts.chat_models.names:
             parsed = await self._with_descriptions(subject, parsed, title)
-        rows = repository.ChunkRows(subject, title)
+        rows = chunks_repository.ChunkRows(subject, title)
         with embedding_in_threads(self._parts.embedder) as embed:
             drafts = chunk(parsed, settings, tokens, title, embed=embed)
             batch = await asyncio.to_thread(rows.take, drafts, CHUNK_BATCH)
             while following := await asyncio.to_thread(rows.take, drafts, CHUNK_BATCH):
                 async with self._parts.database.write(self._scope) as session:
                     await self._parts.ledger.hold(session, self._lease)
-                    await repository.write_chunks(session, subject, batch)
+                    await chunks_repository.write_chunks(session, subject, batch)
                 self._log.progress(following[0]["ordinal"])
                 batch = following
         if not batch:
@@ -160,10 +167,10 @@ class Ingestion:
             generation.media_type, generation.parser = parsed.media_type, parsed.parser
             generation.reading = parsed.reading.model_dump(mode="json")
             generation.settings = {**generation.settings, "title": title, "pages": parsed.page_count}
-            await repository.write_chunks(session, subject, batch)
+            await chunks_repository.write_chunks(session, subject, batch)
             carried = await carrying.carry_texts(session, subject, tokens)
             if count == len(batch) and not carried:
-                await self._keep(session, subject, batch)
+                await self._chunks.keep(session, batch)
         reached("chunked")
 
     async def _with_descriptions(self, subject: Subject, parsed: ParsedDocument, title: str) -> ParsedDocument:
@@ -180,24 +187,16 @@ class Ingestion:
         warnings = [*parsed.warnings, describing.warning(missing)] if missing else parsed.warnings
         return described.model_copy(update={"warnings": warnings})
 
-    async def _keep(self, session: WriteSession, subject: Subject, rows: Sequence[repository.ChunkRow]) -> None:
-        """Keeps all chunks that are searched for the stages that follow, if they are few."""
-        searched = [Chunk(**row) for row in rows if row["level"] == 0]
-        if len(searched) <= projection.BATCH:
-            hashes = [found.text_hash for found in searched]
-            known = await repository.vectors(session, self._parts.embedder.space.name, hashes)
-            self._batch = Batch({subject.key: subject}, searched, known)
-
-    async def _embed(self, subject: Subject) -> None:
+    async def _embed(self, _: Subject) -> None:
         """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage.
 
         Raises `Postponed` where it has had its turn and something waits that comes before it.
         """
-        total, done = await self._count_texts(subject)
+        total, done = await self._chunks.count_texts()
         self._log.progress(done, total)
         begun = time.monotonic()
         last: dict[bytes, Vectors] = {}
-        async with aclosing(self._made_vectors(subject)) as made:
+        async with aclosing(self._made_vectors()) as made:
             async for vectors, is_last in made:
                 if is_last:
                     last = vectors
@@ -218,15 +217,15 @@ class Ingestion:
     async def _add_vectors(self, session: WriteSession, made: Mapping[bytes, Vectors]) -> None:
         """Caches them under the lease; the same transaction counts them, so that no attempt's are lost or doubled."""
         operation = await self._parts.ledger.hold(session, self._lease)
-        await repository.add_vectors(session, self._lease.tenant_id, self._parts.embedder.space.name, made)
+        await vectors_repository.add_vectors(session, self._lease.tenant_id, self._parts.embedder.space.name, made)
         operation.counts = {"embedded": self._embedded + len(made)}
 
-    async def _made_vectors(self, subject: Subject) -> AsyncGenerator[tuple[dict[bytes, Vectors], bool], None]:
+    async def _made_vectors(self) -> AsyncGenerator[tuple[dict[bytes, Vectors], bool], None]:
         """Vectors of a batch of texts that have none yet, by hash, and whether it is the last.
 
         While the caller writes one batch the next one is embedded, and no other.
         """
-        batches = self._unembedded(subject)
+        batches = self._chunks.unembedded()
         embedding = self._embedding(await anext(batches, None))
         try:
             while embedding is not None:
@@ -244,8 +243,7 @@ class Ingestion:
 
     async def _embedded_batch(self, batch: Mapping[bytes, str]) -> dict[bytes, Vectors]:
         vectors = await projection.embed(self._parts, batch)
-        if self._batch is not None:
-            self._batch.vectors.update(vectors)
+        self._chunks.keep_vectors(vectors)
         return vectors
 
     async def _give_way(self, begun: float) -> None:
@@ -258,7 +256,7 @@ class Ingestion:
         """Writes every chunk to both indexes; when both have answered, both see all of them."""
         self._indexed_facts = repository.facts(subject)
         done = 0
-        async for batch in self._batches(subject):
+        async for batch in self._chunks.batches():
             await projection.side_by_side(self._write_vectors(batch), self._write_terms(batch))
             done += len(batch.chunks)
             self._log.progress(done)
@@ -274,7 +272,7 @@ class Ingestion:
 
     async def _verify(self, _: Subject) -> None:
         """Both indexes must hold exactly the chunks that Postgres holds."""
-        expected = await self._ids_in_postgres()
+        expected = await self._chunks.ids()
         self._chunk_count = len(expected)
         indexes: tuple[tuple[str, VectorIndex | TextIndex], ...] = (
             ("vector index", self._parts.vectors),
@@ -355,47 +353,6 @@ class Ingestion:
     def _scratch_file(self) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="parsed-", dir=self._parts.settings.scratch_dir) as scratch:
             yield Path(scratch) / "parsed.json"
-
-    async def _batches(self, subject: Subject) -> AsyncIterator[Batch]:
-        if self._batch is not None:
-            yield self._batch
-            return
-        async for batch in projection.batches(self._parts, self._scope, subject):
-            yield batch
-
-    async def _count_texts(self, subject: Subject) -> tuple[int, int]:
-        """How many different texts there are, and how many of them have a vector already."""
-        if self._batch is not None:
-            hashes = {chunk.text_hash for chunk in self._batch.chunks}
-            return len(hashes), len(hashes & self._batch.vectors.keys())
-        async with self._parts.database.read(self._scope) as session:
-            return await repository.count_texts(session, *subject.key, self._parts.embedder.space.name)
-
-    async def _unembedded(self, subject: Subject) -> AsyncIterator[dict[bytes, str]]:
-        """Texts without a vector, by hash, in batches: of similar length together, for less padding."""
-        async for page in self._unembedded_pages(subject):
-            texts = list({chunk.text_hash: page.text(chunk) for chunk in page.chunks}.items())
-            for first in range(0, len(texts), EMBED_BATCH):
-                yield dict(texts[first : first + EMBED_BATCH])
-
-    async def _unembedded_pages(self, subject: Subject) -> AsyncIterator[Batch]:
-        if self._batch is not None:
-            yield self._batch.unembedded()
-            return
-        space, after = self._parts.embedder.space.name, (-1, b"")
-        while True:
-            async with self._parts.database.read(self._scope) as session:
-                chunks = await repository.unembedded_chunks(session, *subject.key, space, after, UNEMBEDDED_PAGE)
-            if not chunks:
-                return
-            yield Batch({subject.key: subject}, chunks, {})
-            after = chunks[-1].token_count, chunks[-1].text_hash
-
-    async def _ids_in_postgres(self) -> set[UUID]:
-        if self._batch is not None:
-            return {chunk.id for chunk in self._batch.chunks}
-        async with self._parts.database.read(self._scope) as session:
-            return await repository.chunk_ids(session, self._document_id, self._generation)
 
     async def _ids_in(self, index: VectorIndex | TextIndex) -> set[UUID]:
         held = index.scan(self._scope, document_id=self._document_id, generation=self._generation)

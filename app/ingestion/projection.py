@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.chunking.chunk import embedded_text
 from app.core.scope import TenantScope
-from app.ingestion import repository
+from app.ingestion import chunks_repository, repository, vectors_repository
 from app.ingestion.repository import DocumentGeneration, Subject
 from app.models import Chunk, OperationKind
 from app.ports.indexes import ChunkSource
@@ -52,7 +52,7 @@ async def write_vectors(parts: Parts, scope: TenantScope, batch: Batch) -> None:
     made = await embed_missing(parts, texts, batch.vectors)
     if made:
         async with parts.database.write(scope) as session:
-            await repository.add_vectors(session, scope.tenant_id, parts.embedder.space.name, made)
+            await vectors_repository.add_vectors(session, scope.tenant_id, parts.embedder.space.name, made)
     vectors = batch.vectors | made
     points = [VectorPoint(batch.source(chunk), vectors[chunk.text_hash]) for chunk in batch.chunks]
     await parts.vectors.upsert(scope, points)
@@ -91,10 +91,10 @@ async def side_by_side(*writes: Awaitable[None]) -> None:
 
 async def batches(parts: Parts, scope: TenantScope, subject: Subject) -> AsyncIterator[Batch]:
     """The generation's chunks in order, at most `BATCH` at a time; no transaction is open in between."""
-    after = -1
+    space, after = parts.embedder.space.name, -1
     while True:
         async with parts.database.read(scope) as session:
-            rows = await repository.chunks_with_vectors(session, *subject.key, parts.embedder.space.name, after, BATCH)
+            rows = await chunks_repository.chunks_with_vectors(session, *subject.key, space, after, BATCH)
         if rows:
             yield _batch({subject.key: subject}, rows)
         if len(rows) < BATCH:
@@ -115,7 +115,7 @@ async def write_again(parts: Parts, scope: TenantScope, *, vectors: Collection[U
     async with parts.database.write(scope) as session:
         version = await repository.next_fencing(session)
     async with parts.database.read(scope) as session:
-        rows = await repository.given_chunks_with_vectors(session, {*vectors, *terms}, parts.embedder.space.name)
+        rows = await chunks_repository.given_chunks_with_vectors(session, {*vectors, *terms}, parts.embedder.space.name)
         subjects = await repository.subjects(session, {(chunk.document_id, chunk.generation) for chunk, _ in rows})
     alive = _batch(subjects, [row for row in rows if (row[0].document_id, row[0].generation) in subjects])
     await side_by_side(
@@ -133,7 +133,7 @@ async def _tidy_after_late_writes(
     """
     async with parts.database.read(scope) as session:
         found = await repository.subjects(session, written.keys())
-        edited = await repository.with_edits(session, written.keys())
+        edited = await chunks_repository.with_edits(session, written.keys())
     for key, subject in written.items():
         now = found.get(key)
         settled = now is not None and repository.is_indexed(now) and repository.facts(now) == repository.facts(subject)
@@ -154,7 +154,7 @@ async def tidy_after_late_write(
         subject = await repository.subject(session, document_id, generation, lock=True)
         if subject is not None and repository.is_indexed(subject):
             changed = written is None or repository.facts(written) != repository.facts(subject)
-            if changed or await repository.with_edits(session, [(document_id, generation)]):
+            if changed or await chunks_repository.with_edits(session, [(document_id, generation)]):
                 kb_id = subject.document.knowledge_base_id
                 parts.ledger.enqueue(
                     session, scope, OperationKind.REINDEX, knowledge_base_id=kb_id, document_id=document_id

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.core.database import ReadSession, WriteSession
 from app.core.ids import new_id
-from app.ingestion.repository import embeddings_lock, forget_unused_vectors
+from app.ingestion.vectors_repository import embeddings_lock, forget_unused_vectors
 from app.models import (
     Chunk,
     DeletionReceipt,

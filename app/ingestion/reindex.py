@@ -6,7 +6,7 @@ from typing import Any
 from app.core.database import ReadSession
 from app.core.ledger import Lease
 from app.core.stages import StageLog
-from app.ingestion import repository
+from app.ingestion import chunks_repository, repository
 from app.ingestion.edits import write_edits
 from app.models import Chunk
 from app.ports.indexes import ChunkSource
@@ -74,7 +74,7 @@ async def _sources(
         document = await repository.live_document(session, lease.document_id)
         if document is None:
             return None
-        chunks: list[Chunk] = await repository.indexed_chunks(session, document.id, after, BATCH)
+        chunks: list[Chunk] = await chunks_repository.indexed_chunks(session, document.id, after, BATCH)
     if not chunks:
         return None
     sources = [repository.chunk_source(document, chunk.generation, chunk.id) for chunk in chunks]

@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import AsyncIterator
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from app.core.errors import BigGraphError
 from app.core.pagination import Page, Paging, by_id, page_of
 from app.identity.access import AdmitAgain, Editor, PartsDep, Reading, Viewer, Writing
 from app.ingestion import service
-from app.ingestion.repository import OperationFilter
+from app.ingestion.operations_repository import OperationFilter
 from app.ingestion.schemas import OperationDetail, OperationOut
 from app.ingestion.state import Followers, followers_lifespan
 from app.models import OperationState
@@ -24,9 +25,9 @@ async def list_operations(
     paging: Paging,
     _scope: Viewer,
     session: Reading,
-    state: OperationState | None = None,
-    document_id: UUID | None = None,
-    knowledge_base_id: UUID | None = None,
+    state: Annotated[OperationState | None, Query(description="Only those that are in this state")] = None,
+    document_id: Annotated[UUID | None, Query(description="Only those on this document")] = None,
+    knowledge_base_id: Annotated[UUID | None, Query(description="Only those on this, or on its documents")] = None,
 ) -> Page[OperationOut]:
     """Newest first. `state=failed` lists what was given up."""
     rows = await service.list_page(session, paging, OperationFilter(state, document_id, knowledge_base_id))

@@ -9,8 +9,8 @@ from app.core.errors import Conflict, KnowledgeBaseNotFound, NotFound
 from app.core.pagination import PageRequest
 from app.core.scope import TenantScope
 from app.identity.admission import Admit
-from app.ingestion import repository
-from app.ingestion.repository import OperationFilter
+from app.ingestion import operations_repository, repository
+from app.ingestion.operations_repository import OperationFilter
 from app.ingestion.schemas import OperationDetail
 from app.models import DocumentStatus, Operation, OperationKind, OperationState
 from app.ports.parts import Parts
@@ -20,26 +20,26 @@ ENDED = (OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELL
 
 
 async def get(session: ReadSession, operation_id: UUID) -> OperationDetail:
-    operation = await repository.find_operation(session, operation_id)
+    operation = await operations_repository.find_operation(session, operation_id)
     if operation is None:
         raise _not_found(operation_id)
-    lost = await repository.lost_edits(session, operation) if operation.counts.get("edits_lost") else []
-    return OperationDetail.of_parts(operation, await repository.stages(session, operation_id), lost)
+    lost = await operations_repository.lost_edits(session, operation) if operation.counts.get("edits_lost") else []
+    return OperationDetail.of_parts(operation, await operations_repository.stages(session, operation_id), lost)
 
 
 async def list_page(session: ReadSession, request: PageRequest, where: OperationFilter) -> list[Operation]:
     """Raises `NotFound` for a document or knowledge base that the tenant has not and had not."""
-    found = await repository.operation_page(session, request, where)
+    found = await operations_repository.operation_page(session, request, where)
     if not found:
         await _require_known(session, where)
     return found
 
 
 async def _require_known(session: ReadSession, where: OperationFilter) -> None:
-    if where.document_id is not None and not await repository.knows_document(session, where.document_id):
+    if where.document_id is not None and not await operations_repository.knows_document(session, where.document_id):
         raise NotFound(f"There is no document {where.document_id}.", code="document_not_found")
     kb_id = where.knowledge_base_id
-    if kb_id is not None and not await repository.knows_knowledge_base(session, kb_id):
+    if kb_id is not None and not await operations_repository.knows_knowledge_base(session, kb_id):
         raise KnowledgeBaseNotFound(kb_id)
 
 
@@ -94,7 +94,7 @@ async def retry(session: WriteSession, parts: Parts, operation_id: UUID) -> Oper
 
 async def _lock_document_of(session: WriteSession, operation_id: UUID) -> Operation:
     """Document before operation: the order in which everybody locks the two. The operation is not locked yet."""
-    operation = await repository.find_operation(session, operation_id)
+    operation = await operations_repository.find_operation(session, operation_id)
     if operation is None:
         raise _not_found(operation_id)
     if operation.document_id is not None:

@@ -21,6 +21,7 @@ class KnowledgeBaseIn(ApiModel):
     name: Name
     description: Description = ""
     settings: KnowledgeBaseSettings = Field(default_factory=KnowledgeBaseSettings)
+    """How documents are read, cut and searched. What is left out is the default."""
 
 
 class KnowledgeBasePatch(ApiModel):
@@ -31,6 +32,7 @@ class KnowledgeBasePatch(ApiModel):
     name: Name | None = None
     description: Description | None = None
     settings: KnowledgeBaseSettings | None = None
+    """What is left out of them becomes the default."""
 
 
 class KnowledgeBaseOut(ApiModel):
@@ -40,14 +42,18 @@ class KnowledgeBaseOut(ApiModel):
     name: str
     description: str
     settings: KnowledgeBaseSettings
+    """How documents are read, cut and searched."""
     created_at: datetime
     updated_at: datetime
 
 
 class KnowledgeBaseDetail(KnowledgeBaseOut):
     document_count: int
+    """Deleted ones left out."""
     ready_count: int
+    """Those whose newest upload is ready."""
     chunk_count: int
+    """Those that are searched."""
 
 
 class DocumentProvenance(ApiModel):
@@ -58,23 +64,29 @@ class DocumentProvenance(ApiModel):
     document_id: UUID
     name: str
     external_id: str | None
+    """Your own id of it."""
     generation: int
+    """The version that is found, from 1."""
     file_name: str
     """What the original was called."""
     sha256: str
     """Of the original, hexadecimal."""
     size_bytes: int
+    """Of the original."""
     media_type: str | None
+    """As told by the content."""
     reading: Reading
     """How it was read: parser, warnings, ways of pages, confidence of OCR."""
     created_by: UUID | None
     """Who uploaded the document first."""
     uploaded_at: datetime
+    """When this version was sent."""
     activated_at: datetime | None
     """Since when this version is found."""
     chunks: int
     """That are embedded, disabled ones among them."""
     disabled_chunks: int
+    """That no search finds."""
     edited_chunks: int
     """Whose text is a person's, no more the file's."""
 
@@ -88,6 +100,7 @@ class TreeNode(ApiModel):
     chunks: int
     """Of its own; those of the headings below it are counted there."""
     children: list["TreeNode"]
+    """The headings below it."""
 
 
 class TreeDocument(ApiModel):
@@ -96,5 +109,6 @@ class TreeDocument(ApiModel):
     chunks: int
     """Before the first heading."""
     headings: list[TreeNode]
+    """The highest ones."""
     truncated: bool
     """The document has more headings than are shown."""

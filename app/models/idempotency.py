@@ -2,7 +2,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import PrimaryKeyConstraint, func
+from sqlalchemy import Index, PrimaryKeyConstraint, func
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import Base, OfTenant
@@ -12,7 +12,10 @@ class IdempotencyKey(OfTenant, Base):
     """The answer that was given to a request with an Idempotency-Key, so that a repeat gets the same one."""
 
     __tablename__ = "idempotency_keys"
-    __table_args__ = (PrimaryKeyConstraint("tenant_id", "principal_id", "key"),)
+    __table_args__ = (
+        PrimaryKeyConstraint("tenant_id", "principal_id", "key"),
+        Index("ix_idempotency_keys_created_at", "created_at"),
+    )
 
     principal_id: Mapped[UUID]
     key: Mapped[str]

@@ -1,29 +1,24 @@
-"""The one place where elements are cleaned, tables become Markdown, and offsets are counted."""
+"""The one place where elements are cleaned and tables become Markdown."""
 
 from typing import Any
 
 from app.parsing import tables
 from app.parsing.clean import clean_text
-from app.parsing.document import GAP, Element, ElementKind, ParsedDocument, Table
+from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 
 
 def finish(document: ParsedDocument) -> ParsedDocument:
-    """The document with clean text and with `start` and `end` set on every element; empty elements are dropped.
+    """The document with clean text; elements of which nothing is left are dropped.
 
-    A page break's offsets both say where it stands. The elements are taken out of the document that is given, so that
-    those of a large one are not in memory twice.
+    The elements are taken out of the document that is given, so that those of a large one are not in memory twice.
     """
     finished: list[Element] = []
-    position = 0
     document.elements.reverse()
     while document.elements:
         element = document.elements.pop()
         cleaned = _clean_element(element)
-        if cleaned is None:
-            continue
-        start = position + len(GAP) if position and cleaned["text"] else position
-        position = start + len(cleaned["text"])
-        finished.append(element.model_copy(update={**cleaned, "start": start, "end": position}))
+        if cleaned is not None:
+            finished.append(element.model_copy(update=cleaned))
     return document.model_copy(
         update={
             "elements": finished,

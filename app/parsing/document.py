@@ -64,9 +64,11 @@ class ColumnProfile(BaseModel):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     kind: ColumnKind
+    """What all of its cells are, empty ones aside."""
     least: str = ""
+    """Of numbers and dates, as it is written."""
     greatest: str = ""
-    """Of numbers and dates, as they are written."""
+    """Of numbers and dates, as it is written."""
     values: list[str] = Field(default_factory=list)
     """The first different ones."""
     different: int = 0
@@ -126,6 +128,8 @@ class Table(BaseModel):
 
 
 class Element(BaseModel):
+    """A part of a document. Where it stands in `ParsedDocument.text` is told by `placed`."""
+
     model_config = ConfigDict(frozen=True)
 
     kind: ElementKind
@@ -136,9 +140,6 @@ class Element(BaseModel):
     page: int | None = None
     """From 1. Pages of PDFs and slides; sheets of workbooks; None where the format has no pages."""
     bbox: BoundingBox | None = None
-    start: int | None = None
-    end: int | None = None
-    """Offsets of this element in `ParsedDocument.text`, in characters."""
     table: Table | None = None
     language: str = ""
     """Of code: as marked in the source."""

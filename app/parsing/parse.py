@@ -22,7 +22,7 @@ _WITH_MACROS = frozenset((*_ARCHIVES, media_types.DOC, media_types.XLS, media_ty
 
 
 def parse_document(source: Source) -> ParsedDocument:
-    """Detects the type, parses, cleans and places. `source.media_type` is ignored.
+    """Detects the type, parses and cleans. `source.media_type` is ignored.
 
     Raises `ParseFailed` with a reason code.
     """

@@ -11,7 +11,7 @@ from app.parsing.source import Source
 
 class Parser(Protocol):
     def parse(self, source: Source) -> ParsedDocument:
-        """Elements in reading order, with raw text and no offsets: `assemble.finish` cleans and places them.
+        """Elements in reading order, with raw text: `assemble.finish` cleans them.
 
         Raises `ParseFailed` with a reason code. What a library raises on a broken file is mapped to `damaged` here,
         by type, inside the parser that knows the library.

@@ -40,19 +40,24 @@ class ExplainedCandidate(ApiModel):
 
     chunk_id: UUID
     document_id: UUID | None
+    """None where it is unknown."""
     rank: int
     """From 1, as the engine gave it: dropped ones count."""
     score: float
+    """As the engine gave it."""
     outcome: Outcome
+    """What became of it."""
     merged_into: UUID | None
     """The parent that is returned in its place."""
 
 
 class ExplainedChannel(ApiModel):
     asked: bool
+    """False where the mode leaves the channel out."""
     requested: int
     """How many candidates the engine was asked for in the last round."""
     candidates: list[ExplainedCandidate]
+    """In the order of the engine."""
 
 
 class RerankedCandidate(ApiModel):
@@ -62,12 +67,14 @@ class RerankedCandidate(ApiModel):
     rank: int
     """From 1, by the reranker."""
     score: float
+    """On the reranker's own scale."""
     fused_rank: int
     """Where the fusion had put it."""
 
 
 class ExplainedReranking(ApiModel):
     model: str
+    """As it is configured."""
     candidates: list[RerankedCandidate]
     """All that it was asked about, best first, whether or not `min_rerank_score` leaves them out."""
 
@@ -77,22 +84,30 @@ class ExplainedChunk(ApiModel):
 
     chunk_id: UUID
     document_id: UUID | None
+    """None where it is unknown."""
     ordinal: int | None
+    """Its place among the chunks of the document, from 0. None where it is unknown."""
     outcome: Outcome
+    """What became of it."""
     dense_score: float | None
     """Exact cosine similarity, whether or not the channel found it; None where the index lacks it or is down."""
     bm25_score: float | None
+    """By the terms of the query, whether or not the channel found it; None where it has none of them or the index is
+    down."""
     dense_rank: int | None
     """Where it stands, or would stand, among the channel's candidates; None if behind all of them."""
     bm25_rank: int | None
+    """The same among those of BM25."""
     fused_rank: int | None
     """Where it stands, or would stand if it could be seen; None if no channel would bring it."""
     rerank_score: float | None
     """None where the reranker was not asked about it."""
     rerank_rank: int | None
+    """From 1, by the reranker."""
     merged_into: UUID | None
     """The parent that is returned in its place."""
     reason: str
+    """What became of it, in a sentence."""
 
 
 class ExplainedDocument(ApiModel):
@@ -100,6 +115,7 @@ class ExplainedDocument(ApiModel):
 
     document_id: UUID
     reason: str
+    """In a sentence."""
     best_chunks: list[ExplainedChunk]
     """Its best three."""
 
@@ -108,7 +124,9 @@ class ExplainedMerge(ApiModel):
     """A parent among the hits, and why it is read in place of what was found of it."""
 
     chunk_id: UUID
+    """The parent."""
     merged_from: list[UUID]
+    """The chunks that were found of it, best first."""
     children: int
     """How many chunks of the level below it holds. `merge_share` of them had to be found."""
     always_read: bool
@@ -123,14 +141,20 @@ class Explanation(ApiModel):
     u: float
     """Share of the query's terms that the first BM25 candidates hold."""
     dense_weight: float
+    """1 - w of the convex combination; the weight of the dense ranks under rrf."""
     bm25_weight: float
     """w of the convex combination; the weight of the BM25 ranks under rrf."""
     rounds: int
     """How often the indexes were asked: again when too much was dropped, or a generation changed meanwhile."""
     dense: ExplainedChannel
+    """What the vector index brought."""
     bm25: ExplainedChannel
+    """What the term index brought."""
     reranking: ExplainedReranking | None
     """None where no reranker was asked, or it failed."""
     merges: list[ExplainedMerge]
+    """Parents among the hits."""
     chunks: list[ExplainedChunk]
+    """Those of `explain_chunk_ids`."""
     documents: list[ExplainedDocument]
+    """Those of `explain_document_ids`."""

@@ -131,9 +131,8 @@ def _grant_statement() -> Select[*tuple[Any, ...]]:
 
 # Each chunk is looked up by its id, then what it belongs to, row by row. As a plain join the planner may begin with all
 # documents of the tenant: it knows how many one tenant has on average, or nothing yet, but not how many this one.
-_ONE: ColumnElement[int] = literal_column(
-    "1"
-)  # not a parameter: it says that each is a single row before any value is known
+_ONE: ColumnElement[int] = literal_column("1")
+"""Not a parameter: it says that each is a single row before any value is known."""
 _WANTED = (
     func.unnest(bindparam("chunk_ids", type_=_UUIDS)).table_valued(column("id", Uuid), name="wanted").render_derived()
 )

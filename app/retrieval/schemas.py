@@ -50,6 +50,7 @@ class RetrieveFilter(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     document_ids: list[UUID] = Field(default_factory=list, max_length=1_000)
+    """At most 1,000 documents that may be found; one that is not known matches nothing."""
     external_ids: list[Label] = Field(
         default_factory=list,
         max_length=1_000,
@@ -78,20 +79,27 @@ class RetrieveRequest(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     query: Query
+    """A question, or words, in any language."""
     knowledge_base_ids: list[UUID] = Field(
         default_factory=list, max_length=200, description="Empty or absent: all that you may read."
     )
     top_k: int | None = Field(None, ge=1, le=MOST_HITS)
+    """How many hits are returned; 10 unless the settings say otherwise."""
     mode: SearchMode | None = None
+    """`hybrid` asks both indexes, `dense` the vectors alone, `bm25` the terms alone."""
     fusion: FusionOptions | None = Field(None, description="What is left out of it comes from the stored settings.")
     weights: Weights | None = Field(None, description="The same as `fusion.weights`.")
     filter: RetrieveFilter = Field(default_factory=RetrieveFilter)
+    """What must hold of the documents found."""
     min_dense_score: float | None = Field(None, ge=-1, le=1, allow_inf_nan=False)
+    """Candidates of the dense channel below this cosine similarity are left out; null lets all of them in."""
     candidates: int | None = Field(
         None, ge=LEAST_CANDIDATES, le=MOST_CANDIDATES, description="How many of each channel are fused; at least top_k."
     )
     auto_merge: bool | None = None
+    """Whether what holds several found chunks is read in their place, where documents have that."""
     merge_share: float | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    """How much of what it holds has to be found."""
     rerank: bool | None = Field(
         None, description="Whether the reranker orders the first candidates anew. Default: where one is configured."
     )
@@ -171,8 +179,11 @@ class Ranks(ApiModel):
     """From 1, among the candidates that may be seen."""
 
     dense: int | None
+    """None where the channel lacks the chunk or was not asked."""
     bm25: int | None
+    """None where the channel lacks the chunk or was not asked."""
     rrf: int
+    """By the two above, whichever method ordered the hits."""
     rerank: int | None
     """Among those that the reranker was asked about."""
 
@@ -182,23 +193,35 @@ class Hit(ApiModel):
     document_id: UUID
     document_name: str
     external_id: str | None
+    """Your own id of the document."""
     knowledge_base_id: UUID
     generation: int
+    """The version of the document that it is of."""
     ordinal: int
+    """Its place among the chunks of the document, from 0."""
     text: str
     kind: ChunkKind
+    """`table_summary` tells what the columns of a table hold, and is no text of the document."""
     heading_path: list[str]
+    """Headings above it, the highest first."""
     page: int | None
+    """On which it begins, from 1; None where the format has no pages."""
     page_end: int | None
+    """On which it ends."""
     provenance: list[Provenance]
     """Page and box of each part of the text; empty where the format has no pages, or a person edited the text."""
     bbox: BoundingBox | None
     """Around all that stands on `page`."""
     start: int
+    """Where it begins in the text of the document, in characters."""
     end: int
+    """Where it ends there: the offset behind its last character."""
     metadata: dict[str, Any]
+    """Of the document."""
     tags: list[str]
+    """Of the document."""
     scores: Scores
+    """Of a parent: those of the best chunk that it stands for."""
     ranks: Ranks
     """Of a parent: those of the best chunk that it stands for."""
     matched_terms: list[str]
@@ -211,22 +234,34 @@ class TookMs(ApiModel):
     """Milliseconds. `embed` and `dense` go on at the same time as `bm25`; repeated rounds add up."""
 
     authorise: float = 0
+    """Finding out what may be read, and by which settings."""
     embed: float = 0
+    """Making the query's vector, or finding it among those kept."""
     dense: float = 0
+    """Asking the vector index."""
     bm25: float = 0
+    """Asking the term index."""
     hydrate: float = 0
+    """Reading candidates from the database, which drops what may not be seen."""
     rerank: float = 0
+    """Asking the reranker."""
     total: float = 0
+    """All of it."""
 
 
 class RetrievalResult(ApiModel):
     """Hits, best first."""
 
     hits: list[Hit]
+    """At most `top_k`, best first."""
     degraded: list[EngineName]
     """What could not be asked. Without an index, hits come from the other one alone; without the reranker, they stand
     in the order of the fusion, and `min_rerank_score` leaves nothing out."""
     degraded_reasons: dict[EngineName, str]
+    """What befell each of them, in a sentence."""
     settings: UsedSettings
+    """What the answer was made with."""
     took_ms: TookMs
+    """Where the time went."""
     explanation: Explanation | None = None
+    """None where none was asked for."""

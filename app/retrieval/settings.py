@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from app.core.described import ApiModel
 from app.retrieval.fusion import ChannelWeights, FusionMethod, FusionSettings
@@ -20,13 +20,15 @@ class SearchMode(StrEnum):
     BM25 = "bm25"
 
 
-class Weights(BaseModel):
+class Weights(ApiModel):
     """Fixed weights of the channels; only their ratio matters. At least one is above 0."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     dense: float = Field(1.0, ge=0, le=1_000, allow_inf_nan=False)
+    """Of the ranking by vectors."""
     bm25: float = Field(1.0, ge=0, le=1_000, allow_inf_nan=False)
+    """Of the ranking by terms."""
 
     @model_validator(mode="after")
     def _not_both_zero(self) -> Self:
@@ -35,12 +37,13 @@ class Weights(BaseModel):
         return self
 
 
-class FusionOptions(BaseModel):
+class FusionOptions(ApiModel):
     """How the two channels become one ranking."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: FusionMethod = FusionMethod.CONVEX
+    """`convex` adds up scores that are normalised over the candidates, `rrf` adds up reciprocal ranks."""
     k: int = Field(60, ge=1, le=10_000, description="Constant of rrf: the larger, the less the first ranks stand out.")
     adaptive: bool | None = Field(
         None,
@@ -58,6 +61,7 @@ class RetrievalSettings(ApiModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     mode: SearchMode = SearchMode.HYBRID
+    """`hybrid` asks both indexes, `dense` the vectors alone, `bm25` the terms alone."""
     top_k: int = Field(10, ge=1, le=MOST_HITS, description="How many hits are returned.")
     candidates: int = Field(
         LEAST_CANDIDATES,
@@ -66,6 +70,7 @@ class RetrievalSettings(ApiModel):
         description="How many candidates of each channel are fused; never fewer than top_k.",
     )
     fusion: FusionOptions = Field(default_factory=FusionOptions)
+    """How the rankings of the two channels become one."""
     min_dense_score: float | None = Field(
         None,
         ge=-1,

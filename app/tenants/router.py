@@ -35,16 +35,19 @@ router = APIRouter(prefix="/v1", tags=["tenants"])
 
 @router.get("/tenant")
 async def get_tenant(scope: Viewer, session: Reading) -> TenantOut:
+    """The tenant that your login is for."""
     return TenantOut.model_validate(await service.get_tenant(session, scope))
 
 
 @router.patch("/tenant")
 async def rename_tenant(body: TenantPatch, scope: Admin, session: Writing) -> TenantOut:
+    """Gives the tenant another name."""
     return TenantOut.model_validate(await service.rename_tenant(session, scope, body.name))
 
 
 @router.get("/members")
 async def list_members(paging: Paging, scope: Viewer, session: Reading) -> Page[MemberOut]:
+    """The people of the tenant and their roles, in the order in which they registered."""
     return await service.list_members(session, scope, paging)
 
 
@@ -52,11 +55,13 @@ async def list_members(paging: Paging, scope: Viewer, session: Reading) -> Page[
 async def change_member(
     user_id: UUID, body: MemberPatch, scope: Admin, session: Writing, identity: IdentityDep
 ) -> MemberOut:
+    """Gives a member another role: neither role may be above your own, and the last owner stays one. Holds at once."""
     return await service.change_role(session, identity, scope, user_id, body.role)
 
 
 @router.delete("/members/{user_id}", status_code=204)
 async def remove_member(user_id: UUID, scope: Admin, session: Writing, identity: IdentityDep) -> None:
+    """Takes a person out of the tenant, which may not be its last owner. Their logins here end at once."""
     await service.remove_member(session, identity, scope, user_id)
 
 
@@ -71,11 +76,13 @@ async def invite(
 
 @router.get("/invitations")
 async def list_invitations(paging: Paging, scope: Admin, session: Reading) -> Page[InvitationOut]:
+    """Invitations in every state, oldest first."""
     return await invitations.list_invitations(session, scope, paging)
 
 
 @router.delete("/invitations/{invitation_id}", status_code=204)
 async def revoke_invitation(invitation_id: UUID, scope: Admin, session: Writing) -> None:
+    """Takes back an invitation that has not been accepted."""
     await invitations.revoke(session, scope, invitation_id)
 
 

@@ -1,15 +1,15 @@
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict
 
+from app.core.described import ApiModel
 from app.core.scope import Role
 from app.identity.schemas import Email, OpaqueToken, Password, TenantName
 
 
-class TenantOut(BaseModel):
+class TenantOut(ApiModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: UUID
@@ -18,30 +18,33 @@ class TenantOut(BaseModel):
     updated_at: datetime
 
 
-class TenantPatch(BaseModel):
+class TenantPatch(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     name: TenantName
 
 
-class MemberOut(BaseModel):
+class MemberOut(ApiModel):
     user_id: UUID
     email: str
     role: Role
+    """What the person may do in this tenant."""
     joined_at: datetime
 
 
-class MemberPatch(BaseModel):
+class MemberPatch(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     role: Role
+    """Not above your own. The last owner of a tenant stays one."""
 
 
-class InvitationIn(BaseModel):
+class InvitationIn(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     email: Email
     role: Role
+    """Not above your own."""
 
 
 class InvitationStatus(StrEnum):
@@ -51,29 +54,32 @@ class InvitationStatus(StrEnum):
     EXPIRED = "expired"
 
 
-class InvitationOut(BaseModel):
+class InvitationOut(ApiModel):
     id: UUID
     email: str
     role: Role
+    """That the person will have."""
     status: InvitationStatus
+    """`revoked` also where a newer invitation of the same person took its place."""
     invited_by: UUID | None
+    """The id of a person; None where they are gone."""
     created_at: datetime
     expires_at: datetime
+    """Until when it can be accepted."""
     accepted_at: datetime | None
+    """None while it has not been."""
 
 
 class NewInvitation(InvitationOut):
-    token: Annotated[str, Field(description="Shown this once. Give it to the person whom you invite.")]
+    token: str
+    """Shown this once. Give it to the person whom you invite."""
 
 
-class AcceptIn(BaseModel):
+class AcceptIn(ApiModel):
     model_config = ConfigDict(extra="forbid")
 
     token: OpaqueToken
-    password: Annotated[
-        Password | None,
-        Field(
-            description="Of the person who is invited: one that they choose now, or the one that they have if they are "
-            "registered. May be left out by somebody who is logged in."
-        ),
-    ] = None
+    """That came with the invitation."""
+    password: Password | None = None
+    """Of the person who is invited: one that they choose now, or the one that they have if they are registered. May be
+    left out by somebody who is logged in."""

@@ -47,11 +47,7 @@ def parsed(content: str | Path, settings: ParsingSettings) -> ParsedDocument:
     if isinstance(content, Path):
         return parse_document(Source(content, content.name, media_type="", settings=settings))
     elements = [Element(kind=ElementKind.PARAGRAPH, text=paragraph) for paragraph in content.split("\n\n")]
-    position, placed = 0, []
-    for element in elements:
-        placed.append(element.model_copy(update={"start": position, "end": position + len(element.text)}))
-        position += len(element.text) + 2
-    return ParsedDocument(media_type="text/plain", parser="bench", elements=placed)
+    return ParsedDocument(media_type="text/plain", parser="bench", elements=elements)
 
 
 def chunk_texts(document: ParsedDocument, parts: Parts) -> list[str]:

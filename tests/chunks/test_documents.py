@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.chunks import parsed
+from app.chunks import parsed_form
 from app.core.scope import TenantScope
 from app.ports.parts import Parts
 from tests.chunks.shelf import Shelf
@@ -57,10 +57,10 @@ async def test_tables_can_be_listed_and_read_row_by_row(shelf: Shelf) -> None:
 
 async def test_a_wide_table_has_few_rows_a_page(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"/v1/documents/{await shelf.upload('prices.csv', SHEET.encode())}/tables/1"
-    monkeypatch.setattr(parsed, "MOST_CELLS", 31)
+    monkeypatch.setattr(parsed_form, "MOST_CELLS", 31)
     page = await shelf.get(path, cursor=5, limit=1000)
     assert ([row[0] for row in page["items"]], page["next_cursor"]) == ([f"X{number}" for number in range(5, 15)], "15")
-    monkeypatch.setattr(parsed, "MOST_CELLS", 1)
+    monkeypatch.setattr(parsed_form, "MOST_CELLS", 1)
     page = await shelf.get(path, limit=1000)
     assert (len(page["items"]), page["next_cursor"]) == (1, "1")
 
@@ -74,8 +74,8 @@ async def test_a_very_wide_table_is_read_in_bands_of_columns(shelf: Shelf, monke
     path = f"/v1/documents/{await shelf.upload('wide.json', WIDE_JSON.encode())}/tables/1"
     whole = await shelf.get(path)
     assert (whole["next_cursor"], whole["next_column_cursor"]) == (None, None)
-    monkeypatch.setattr(parsed, "MOST_COLUMNS", 4)
-    monkeypatch.setattr(parsed, "MOST_CELLS", 12)
+    monkeypatch.setattr(parsed_form, "MOST_COLUMNS", 4)
+    monkeypatch.setattr(parsed_form, "MOST_CELLS", 12)
     rows: list[list[str]] = [[] for _ in WIDE]
     columns, profiles = [], []
     column_cursor: str | None = "0"
@@ -105,7 +105,7 @@ async def test_a_list_of_wide_tables_has_few_a_page(shelf: Shelf, monkeypatch: p
     widths = [2, 2, 9, 1, 3, 1]
     book = "\n\n".join("\n".join(cell * width + "|" for cell in ("| a ", "| --- ", "| b ")) for width in widths)
     path = f"/v1/documents/{await shelf.add(book)}/tables"
-    monkeypatch.setattr(parsed, "MOST_COLUMNS", 4)
+    monkeypatch.setattr(parsed_form, "MOST_COLUMNS", 4)
     pages: list[list[tuple[int, int, int]]] = []
     cursor: str | None = "0"
     while cursor is not None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.chunks import parsed
+from app.chunks import parsed_form
 from tests.chunks.shelf import Shelf
 from tests.conftest import Register
 from tests.parsing.drawing import pdf, scanned, texts
@@ -69,7 +69,7 @@ async def test_they_are_read_a_page_at_a_time(shelf: Shelf, monkeypatch: pytest.
         return pages
 
     assert await numbers(3) == [[1, 2, 3], [4, 5, 6], [7]]
-    monkeypatch.setattr(parsed, "MOST_CHARACTERS", 10)  # "The boat sails." alone is longer
+    monkeypatch.setattr(parsed_form, "MOST_CHARACTERS", 10)  # "The boat sails." alone is longer
     assert await numbers(100) == [[1], [2], [3, 4, 5], [6, 7]]
     assert (await shelf.get(path, cursor=7))["items"] == []
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from app.chunks import parsed
+from app.chunks import parsed_form
 from app.ingestion import pipeline
 from app.parsing.limits import ParseLimits
 from tests.chunks.shelf import Shelf
@@ -37,7 +37,7 @@ async def test_its_cells_are_read_a_page_at_a_time(shelf: Shelf, monkeypatch: py
         [[f"N{ROWS - 2}", "Oslo", str(ROWS - 2)], [f"N{ROWS - 1}", "Rom", str(ROWS - 1)]], None,
     )  # fmt: skip
     assert (await shelf.get(f"{path}/1", cursor=ROWS, limit=20))["items"] == []
-    monkeypatch.setattr(parsed, "MOST_CELLS", 15)
+    monkeypatch.setattr(parsed_form, "MOST_CELLS", 15)
     narrowed = await shelf.get(f"{path}/1", cursor=9_997, limit=20)
     assert ([row[0] for row in narrowed["items"]], narrowed["next_cursor"]) == (
         [f"N{number}" for number in range(9_997, 10_002)], "10002",
@@ -70,7 +70,7 @@ async def test_deleted_it_leaves_no_cells(shelf: Shelf) -> None:
 
 async def test_its_columns_are_read_in_bands(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"/v1/documents/{await shelf.upload('large.csv', SHEET.encode())}/tables/1"
-    monkeypatch.setattr(parsed, "MOST_COLUMNS", 2)
+    monkeypatch.setattr(parsed_form, "MOST_COLUMNS", 2)
     first, last = [await shelf.get(path, cursor=9_999, limit=2, column_cursor=after) for after in (0, 2)]
     assert (first["items"], last["items"]) == ([["N9999", "Rom"], ["N10000", "Oslo"]], [["9999"], ["10000"]])
     assert (first["next_column_cursor"], last["next_column_cursor"]) == ("2", None)

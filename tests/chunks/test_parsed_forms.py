@@ -1,9 +1,10 @@
 """The parsed form of a document as the blob store holds it."""
 
+import json
 from pathlib import Path
 from uuid import uuid4
 
-from app.chunks.parsed import ParsedForm, outline_of, tables_of
+from app.chunks.parsed_form import ParsedForm, outline_of, tables_of
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 
 ELEMENTS = [
@@ -24,6 +25,15 @@ def test_it_is_read_an_element_a_line(tmp_path: Path) -> None:
     DOCUMENT.write(path)
     lines = path.read_bytes().splitlines(keepends=True)
     assert len(lines) == 1 + len(ELEMENTS)
+    assert told(lines) == ("Shop", ["Prices"], [["Item", "Price"]])
+    assert ParsedDocument.read(lines) == DOCUMENT
+
+
+def test_forms_whose_elements_say_where_they_stand_are_read_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "parsed.json"
+    DOCUMENT.write(path)
+    head, *elements = path.read_bytes().splitlines()
+    lines = [head, *(json.dumps({**json.loads(element), "start": 9, "end": 11}).encode() for element in elements)]
     assert told(lines) == ("Shop", ["Prices"], [["Item", "Price"]])
     assert ParsedDocument.read(lines) == DOCUMENT
 

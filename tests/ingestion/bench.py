@@ -14,9 +14,10 @@ from sqlalchemy import func, select, update
 from app.core.ids import new_id
 from app.core.ledger import Lease
 from app.core.scope import Role, TenantScope
+from app.documents import accepting
 from app.documents import service as documents
+from app.documents.accepting import Upload, UploadRequest
 from app.documents.schemas import DocumentFacts, DocumentPatch
-from app.documents.service import Upload, UploadRequest
 from app.documents.uploads import receive
 from app.ingestion.reconciler import TenantReport, repair, verify
 from app.ingestion.runner import OperationRunner
@@ -150,7 +151,7 @@ class Bench:
             request = UploadRequest(
                 self.kb_id, "text", about, file, None, title=title or external_id or "text", file_name="text.md"
             )
-            return await documents.accept(self.scope, self.parts, request)
+            return await accepting.accept(self.scope, self.parts, request)
 
     async def ingested(
         self, text: str, *, external_id: str | None = None, title: str | None = None, **facts: object

@@ -10,7 +10,7 @@ from app.chunks import service as chunks
 from app.chunks.schemas import ChunkPatch
 from app.core.errors import EngineUnavailable, NotFound
 from app.core.ids import new_id
-from app.documents.service import Upload
+from app.documents.accepting import Upload
 from app.ingestion import service
 from app.ingestion.carrying import counterparts
 from app.ingestion.edits_repository import FileText

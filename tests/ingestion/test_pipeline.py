@@ -18,10 +18,20 @@ from app.core.errors import EngineUnavailable, LeaseLost, Postponed
 from app.core.ids import chunk_id
 from app.core.ledger import INTERRUPTED
 from app.core.slots import TenantSlots
-from app.documents.service import Upload
-from app.ingestion import checkpoints, passwords, pipeline, projection, repository, service
+from app.documents.accepting import Upload
+from app.ingestion import (
+    checkpoints,
+    chunks_repository,
+    passwords,
+    pipeline,
+    projection,
+    searched,
+    service,
+    vectors_repository,
+)
 from app.ingestion.pipeline import STAGES, Ingestion
 from app.ingestion.repository import Subject
+from app.ingestion.searched import SearchedChunks
 from app.models import Chunk, DocumentStatus, Generation, GenerationState, OperationState
 from app.parsing.document import ParsedDocument
 from app.parsing.sandbox import parse_file
@@ -86,9 +96,11 @@ async def test_chunks_of_a_large_document_are_written_as_they_are_made(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "CHUNK_BATCH", 2)
-    write, written = repository.write_chunks, 0
+    write, written = chunks_repository.write_chunks, 0
 
-    async def fails_at_the_third(session: WriteSession, subject: Subject, rows: Sequence[repository.ChunkRow]) -> None:
+    async def fails_at_the_third(
+        session: WriteSession, subject: Subject, rows: Sequence[chunks_repository.ChunkRow]
+    ) -> None:
         nonlocal written
         written += 1
         if written == 3:
@@ -97,7 +109,7 @@ async def test_chunks_of_a_large_document_are_written_as_they_are_made(
 
     upload = await bench.upload(prose("mole", 7))
     with monkeypatch.context() as patch:
-        patch.setattr(repository, "write_chunks", fails_at_the_third)
+        patch.setattr(chunks_repository, "write_chunks", fails_at_the_third)
         await bench.run(operation_of(upload))
     assert (await bench.operation(operation_of(upload))).stage == "chunk"
     assert len((await bench.held(upload.document.id, 1)).chunks) == 4
@@ -108,7 +120,7 @@ async def test_chunks_of_a_large_document_are_written_as_they_are_made(
 
 
 async def test_a_retry_embeds_only_what_is_not_embedded_yet(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "EMBED_BATCH", 2)
+    monkeypatch.setattr(searched, "EMBED_BATCH", 2)
     upload = await bench.upload(prose("harbour", 5))
 
     async def first_batch_then_failure() -> None:
@@ -130,8 +142,8 @@ async def test_a_retry_embeds_only_what_is_not_embedded_yet(bench: Bench, monkey
 async def test_a_resumed_attempt_reads_only_what_is_left_to_embed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "EMBED_BATCH", 2)
-    monkeypatch.setattr(pipeline, "UNEMBEDDED_PAGE", 2)
+    monkeypatch.setattr(searched, "EMBED_BATCH", 2)
+    monkeypatch.setattr(searched, "UNEMBEDDED_PAGE", 2)
     upload = await bench.upload(prose("quay", 7))
 
     async def stop(_: Ingestion, __: float) -> None:
@@ -166,11 +178,11 @@ async def test_a_resumed_attempt_reads_only_what_is_left_to_embed(
 async def test_the_next_batch_and_no_other_is_embedded_while_one_is_written(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "EMBED_BATCH", 2)
+    monkeypatch.setattr(searched, "EMBED_BATCH", 2)
     upload = await bench.upload(prose("jetty", 8))
     embedded, written = 0, 0
     one_more = asyncio.Event()
-    embed, add = projection.embed, repository.add_vectors
+    embed, add = projection.embed, vectors_repository.add_vectors
 
     async def embed_counted(parts: Parts, texts: Mapping[bytes, str]) -> dict[bytes, Vectors]:
         nonlocal embedded
@@ -190,7 +202,7 @@ async def test_the_next_batch_and_no_other_is_embedded_while_one_is_written(
         await add(session, tenant_id, space, vectors)
 
     monkeypatch.setattr(projection, "embed", embed_counted)
-    monkeypatch.setattr(repository, "add_vectors", add_slowly)
+    monkeypatch.setattr(vectors_repository, "add_vectors", add_slowly)
     await Ingestion(bench.parts, await bench.claim(operation_of(upload))).run()
     assert (await bench.document(upload.document.id)).status is DocumentStatus.READY
 
@@ -204,7 +216,7 @@ async def test_what_another_version_embedded_is_not_embedded_again(bench: Bench)
 
 async def test_every_chunk_is_counted_as_embedded_or_as_reused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks that share a text share its vector: of them one is embedded. It counts in every attempt."""
-    monkeypatch.setattr(pipeline, "EMBED_BATCH", 2)
+    monkeypatch.setattr(searched, "EMBED_BATCH", 2)
     await bench.ingested(prose("plover", 3))
     verse = "# Verse\n\nAnd the tide came in, and the tide went out."
     upload = await bench.upload("\n\n".join([prose("plover", 5), verse, verse, verse]))
@@ -355,7 +367,7 @@ async def test_a_large_document_gives_way_to_a_small_one_and_goes_on_where_it_st
     other = bench if own else neighbour
     monkeypatch.setattr(pipeline, "TURN_SECONDS", 0.0)
     monkeypatch.setattr(ledger, "BYTES_A_SECOND", 1)
-    large = await bench.upload(prose("gannet", 3 * pipeline.EMBED_BATCH))
+    large = await bench.upload(prose("gannet", 3 * searched.EMBED_BATCH))
     others: list[Upload] = []
 
     async def another_uploads() -> None:
@@ -381,16 +393,16 @@ async def test_a_turn_is_as_long_however_long_it_takes_to_find_what_is_left(
     """Else a very large document would embed one batch a turn."""
     clock = {"now": 0.0}
     monkeypatch.setattr(pipeline, "time", SimpleNamespace(monotonic=lambda: clock["now"]))
-    large = await bench.upload(prose("gannet", 2 * pipeline.EMBED_BATCH))
+    large = await bench.upload(prose("gannet", 2 * searched.EMBED_BATCH))
     waiting = await neighbour.upload(prose("fulmar", 3))
-    find = Ingestion._count_texts
+    find = SearchedChunks.count_texts
 
-    async def slowly(ingestion: Ingestion, subject: Subject) -> tuple[int, int]:
+    async def slowly(chunks: SearchedChunks) -> tuple[int, int]:
         clock["now"] += 2 * pipeline.TURN_SECONDS
         await neighbour.pass_time(operation_of(waiting))
-        return await find(ingestion, subject)
+        return await find(chunks)
 
-    monkeypatch.setattr(Ingestion, "_count_texts", slowly)
+    monkeypatch.setattr(SearchedChunks, "count_texts", slowly)
     await Ingestion(bench.parts, await bench.claim(operation_of(large))).run()
     assert (await bench.document(large.document.id)).status is DocumentStatus.READY
 

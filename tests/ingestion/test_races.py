@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import delete
 
 from app.core.errors import Conflict, NotFound
-from app.documents.service import Upload
-from app.ingestion import repository, service
+from app.documents.accepting import Upload
+from app.ingestion import service, vectors_repository
 from app.models import DocumentStatus, Embedding, OperationKind, OperationState
 from tests.ingestion.bench import Bench, prose
 
@@ -94,10 +94,10 @@ async def test_workers_that_cache_the_same_texts_in_another_order_do_not_wait_in
 
     async def cache(*order: bytes) -> None:
         async with bench.parts.database.write(bench.scope) as session:
-            await repository.add_vectors(session, bench.scope.tenant_id, space, dict.fromkeys(order, vector))
+            await vectors_repository.add_vectors(session, bench.scope.tenant_id, space, dict.fromkeys(order, vector))
 
     async with bench.parts.database.write(bench.scope) as session:
-        await repository.add_vectors(session, bench.scope.tenant_id, space, {middle: vector})
+        await vectors_repository.add_vectors(session, bench.scope.tenant_id, space, {middle: vector})
         workers = [asyncio.create_task(cache(*order)) for order in ((first, middle, last), (last, middle, first))]
         await asyncio.sleep(0.5)  # both have begun, and wait for this transaction
     await asyncio.gather(*workers)

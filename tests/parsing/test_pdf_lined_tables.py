@@ -151,6 +151,14 @@ def test_groups_between_rules_have_a_row_for_each_line(parse: Parse) -> None:
     assert table_rows(parse(pdf(ruled(rules, table_of(100, cells))), "a.pdf", settings=FAST)) == [cells]
 
 
+def test_marks_that_hang_over_the_end_of_the_rules_make_no_column(parse: Parse) -> None:
+    cells = [*FRUIT, *FRUIT[1:], ["Total", "8.4", "20.40"]]
+    rules: list[Rule] = [(y, 60, 400) for y in (100, 120, 180, 240, 260)]
+    texts = table_of(100, cells)
+    marks: list[Text] = [(56, y, "*") for x, y, _ in texts if x == 65]
+    assert table_rows(parse(pdf(ruled(rules, [*marks, *texts])), "a.pdf", settings=FAST)) == [cells]
+
+
 def test_lines_that_stand_closer_than_rows_are_of_one_cell(parse: Parse) -> None:
     """In the first column and in another."""
     rules: list[Rule] = [(100, 60, 400), (120, 60, 400), (240, 60, 400)]

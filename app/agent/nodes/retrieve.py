@@ -52,26 +52,21 @@ async def retrieve(state: AgentState, runtime: Runtime[Turn]) -> dict[str, Any]:
         "took_ms": result.took_ms.total,
     }
     turn.draft.steps.append({"name": "retrieve", **told})
-    runtime.stream_writer(
-        events.step(
-            "retrieve",
-            **told,
-            sources=[
-                {
-                    "number": one.number,
-                    "document_id": str(one.document_id),
-                    "document_name": one.document_name,
-                    "page": one.page,
-                }
-                for one in turn.passages.values()
-            ],
-        )
-    )
+    runtime.stream_writer(events.step("retrieve", **told, sources=list(map(_shown, turn.passages.values()))))
     sources = [
         SourceState(number=one.number, chunk_id=str(one.chunk_id), document_id=str(one.document_id))
         for one in turn.passages.values()
     ]
     return {"query": query, "sources": sources, "relevance": relevance.value}
+
+
+def _shown(passage: Passage) -> dict[str, Any]:
+    return {
+        "number": passage.number,
+        "document_id": str(passage.document_id),
+        "document_name": passage.document_name,
+        "page": passage.page,
+    }
 
 
 async def _neutral(query: str, turn: Turn) -> NeutralQuestion | None:

@@ -107,7 +107,7 @@ def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | 
         of_line = list(line)
         if not lies_in(union((of_line[0][:4], of_line[-1][:4])), box):
             continue
-        at = [origin[band_of(grid.ys, word[1] + word[3]), band_of(grid.xs, word[0] + word[2])] for word in of_line]
+        at = [origin[_band_of(grid.ys, middle(word)), column_of(word, grid.xs)] for word in of_line]
         if len({row for row, _ in at}) == 1:
             lines.add(number)
             for cell, word in zip(at, of_line, strict=True):
@@ -123,9 +123,13 @@ def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | 
     return FoundTable(box, cells, header_rows, frozenset(lines))
 
 
-def band_of(edges: list[float], ends: float) -> int:
-    """Of the bands between edges, the one that holds the middle of two ends, given by their sum, or the nearest."""
-    return min(max(bisect_right(edges, ends / 2) - 1, 0), len(edges) - 2)
+def column_of(word: Word, xs: list[float]) -> int:
+    """Number, from 0, of the column that holds the middle of a word; of what stands beyond the edge, the nearest."""
+    return _band_of(xs, (word[0] + word[2]) / 2)
+
+
+def _band_of(edges: list[float], at: float) -> int:
+    return min(max(bisect_right(edges, at) - 1, 0), len(edges) - 2)
 
 
 def _text(words: list[Word]) -> str:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from app.parsing.parsers.pdf_grids import TOLERANCE, FoundTable, Grid, Rule, Word, filled, middle, unbroken
+from app.parsing.parsers.pdf_grids import TOLERANCE, FoundTable, Grid, Rule, Word, column_of, filled, middle, unbroken
 from app.parsing.parsers.pdf_kinds import names_table
 from app.parsing.parsers.pdf_order import Interval
 from app.parsing.parsers.pdf_row_rules import (
@@ -250,7 +250,7 @@ def _has_head(table: FoundTable) -> bool:
 def _is_line_a_row(lines: list[TextLine], xs: list[float], unnamed: float) -> bool:
     """Whether lines name what they are about, and those that do not, a share of `unnamed` at most, fill half of the
     columns; and not as columns of prose do, or one of it beside some names."""
-    without = [columns for line in lines if 1 not in (columns := filled_columns(line, xs))]
+    without = [columns for line in lines if 0 not in (columns := filled_columns(line, xs))]
     may_be_groups = unnamed > 0 and len(xs) > 3 and all(len(columns) == len(xs) - 2 for columns in without)
     most = len(lines) if may_be_groups and _has_figures(lines, xs) else unnamed * len(lines)
     if len(without) > most or any(len(columns) * 2 < len(xs) - 1 for columns in without):
@@ -262,8 +262,8 @@ def _is_line_a_row(lines: list[TextLine], xs: list[float], unnamed: float) -> bo
 
 def _has_figures(lines: list[TextLine], xs: list[float]) -> bool:
     """Whether the last column has them in each line: a cell that goes on in the next line has no more of them."""
-    last = xs[-2]
-    return all(any(word[0] + word[2] > 2 * last and _NUMBER.search(word[4]) for word in line.words) for line in lines)
+    last = len(xs) - 2
+    return all(any(column_of(word, xs) == last and _NUMBER.search(word[4]) for word in line.words) for line in lines)
 
 
 def _spans(stack: list[Rule], rules: list[PiecedRule], head: list[Word], xs: list[float]) -> list[Rule]:

@@ -19,8 +19,8 @@ from app.parsing.parsers.pdf_grids import (
     Grid,
     Rule,
     Word,
-    band_of,
     by_position,
+    column_of,
     filled,
     is_ruled,
     middle,
@@ -217,7 +217,7 @@ def _with_open_rows(grid: Grid, words: list[Word]) -> Grid:
 
 
 def _is_row_of_figures(line: list[Word], xs: list[float]) -> bool:
-    columns = [band_of(xs, word[0] + word[2]) for word in line]
+    columns = [column_of(word, xs) for word in line]
     last = [word for word, column in zip(line, columns, strict=True) if column == len(xs) - 2]
     return len(set(columns)) == len(xs) - 1 and any(map(str.isdecimal, "".join(word[4] for word in last)))
 

@@ -1,11 +1,11 @@
 """Text between the rules of a table: its lines, and the columns that the gaps between its words make."""
 
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
+from collections import defaultdict
 from statistics import median
 from typing import NamedTuple
 
-from app.parsing.parsers.pdf_grids import Rule, Word, middle, text_lines
+from app.parsing.parsers.pdf_grids import Rule, Word, column_of, middle, text_lines
 from app.parsing.parsers.pdf_order import Interval
 from app.parsing.parsers.pdf_row_rules import SAME_END
 
@@ -41,8 +41,8 @@ def between(above: Rule, below: Rule, from_top: list[Word]) -> list[Word]:
 
 
 def filled_columns(line: TextLine, xs: list[float]) -> set[int]:
-    """Numbers of the columns, from 1, that the line has words in."""
-    return {bisect_right(xs, (word[0] + word[2]) / 2) for word in line.words}
+    """Numbers of the columns, from 0, that the line has words in: as they will fill cells."""
+    return {column_of(word, xs) for word in line.words}
 
 
 def fill_all_columns(lines: list[TextLine], xs: list[float]) -> bool:
@@ -52,10 +52,13 @@ def fill_all_columns(lines: list[TextLine], xs: list[float]) -> bool:
 
 def column_widths(lines: list[TextLine], xs: list[float]) -> list[list[float]]:
     """For each column, how wide the text of each line is in it, in points."""
-    widths: list[list[float]] = []
-    for left, right in pairwise(xs):
-        runs = [[word for word in line.words if left <= (word[0] + word[2]) / 2 < right] for line in lines]
-        widths.append([max(word[2] for word in run) - min(word[0] for word in run) if run else 0.0 for run in runs])
+    widths = [[0.0] * len(lines) for _ in xs[1:]]
+    for number, line in enumerate(lines):
+        runs: dict[int, list[Word]] = defaultdict(list)
+        for word in line.words:
+            runs[column_of(word, xs)].append(word)
+        for column, run in runs.items():
+            widths[column][number] = max(word[2] for word in run) - min(word[0] for word in run)
     return widths
 
 
