@@ -195,6 +195,7 @@ class ContinuationOut(ApiModel):
     page: int
     """From 1."""
     bbox: BoundingBox | None
+    """Of the part that stands there."""
     first_row: int
     """From 1, without header rows: this one and those below it stand there, down to the next continuation."""
 
