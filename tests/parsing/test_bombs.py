@@ -57,6 +57,10 @@ def html(content: str) -> bytes:
     return f"<html><body>{content}</body></html>".encode()
 
 
+def attributes(count: int) -> str:
+    return " ".join(f'a{number}="1"' for number in range(count))
+
+
 def packed_by(packing: int) -> bytes:
     return bombs.packed_otherwise(docx(paragraph("text")), "word/media/zeros.bin", packing)
 
@@ -96,6 +100,7 @@ BOMBS = [
     Bomb("entities behind blanks.odt", lambda: odt("<text:p>&a9;</text:p>", BEHIND_BLANKS), "too_complex"),
     Bomb("entities.html", f"{ENTITIES}<html><body>text &a9;</body></html>".encode, READ),
     Bomb("entities.svg", f"{ENTITIES}<svg><text>text &a9;</text></svg>".encode, READ),
+    Bomb("30,000 attributes.odt", lambda: odt(f"<text:p {attributes(30_000)}>text</text:p>"), READ, limits=HASTY),
     Bomb("the last cell.xlsx", lambda: xlsx(CORNER[1]), READ),
     Bomb("first and last cell.xlsx", lambda: xlsx(*CORNER), "too_complex"),
     Bomb("first and last, otherwise quoted.xlsx", lambda: xlsx(*SINGLE_QUOTED), "too_complex"),
