@@ -61,6 +61,10 @@ def attributes(count: int) -> str:
     return " ".join(f'a{number}="1"' for number in range(count))
 
 
+def spread(form: str, count: int) -> str:
+    return "".join(map(form.format, range(count)))
+
+
 def packed_by(packing: int) -> bytes:
     return bombs.packed_otherwise(docx(paragraph("text")), "word/media/zeros.bin", packing)
 
@@ -125,6 +129,14 @@ BOMBS = [
     Bomb("uneven rows.rtf", lambda: b"{\\rtf1" + rtf_row(20_000) + rtf_row(1) * 20_000 + b"}", "too_complex", 200),
     Bomb("deep blocks.html", lambda: html("<div>" * 100_000 + "text"), "too_complex", 300),
     Bomb("deep links.html", lambda: html("<a><div>" * 50_000 + "text"), "too_complex", 300),
+    Bomb("deep blocks with marks.html", lambda: html("<div x='<'>" * 50_000 + "text"), "too_complex", limits=HASTY),
+    Bomb("deep after a comment.html", lambda: html("<!-->" + "<div>" * 50_000 + "text"), "too_complex", limits=HASTY),
+    Bomb("30,000 attributes.html", lambda: html(f"<p {attributes(30_000)}>text"), "too_complex", limits=HASTY),
+    Bomb(
+        "attributes by the body.html", lambda: html(spread("<body a{}>", 30_000) + "text"), "too_complex", limits=HASTY
+    ),
+    Bomb("names of tags.html", lambda: html(spread("<t{0}>x</t{0}>", 150_000)), "too_complex", 150, HASTY),
+    Bomb("names of attributes.html", lambda: html(spread("<p a{}>x", 75_000)), "too_complex", 150, HASTY),
     Bomb("an encoding of Python alone.html", lambda: html('<meta charset="undefined">text') + b"\xff", READ),
     Bomb("open tags.html", lambda: html("text" + "<" * 5_000_000), READ, 300),
     Bomb("open comments.html", lambda: html("text" + "<!--" * 2_000_000), READ, 300),
