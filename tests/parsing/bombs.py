@@ -201,6 +201,16 @@ def pdf_of_pages(count: int, *, shared: bool) -> bytes:
     return pdf_of_objects([b"<</Type/Catalog/Pages 2 0 R>>", tree, b"null", _stream(_SHOWN), _FONT, *[page] * pages])
 
 
+def pdf_with_outline(levels: int) -> bytes:
+    """A page, and an outline in which each entry stands under the one before."""
+    page = b"<<%s/Resources<</Font<</T 5 0 R>>>>>>" % _PAGE
+    first = 7
+    below = [b"/First %d 0 R/Last %d 0 R/Count 1" % (number, number) for number in range(first, first + levels)]
+    entries = [b"<</Title(t)/Dest[3 0 R/Fit]/Parent %d 0 R%s>>" % (first - 1, further) for further in [*below[1:], b""]]
+    catalog, tree = b"<</Type/Catalog/Pages 2 0 R/Outlines 6 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>"
+    return pdf_of_objects([catalog, tree, page, _stream(_SHOWN), _FONT, b"<</Type/Outlines%s>>" % below[0], *entries])
+
+
 def _zeros(mebibytes: int) -> Iterator[bytes]:
     packer = zlib.compressobj(9)
     for _ in range(mebibytes):

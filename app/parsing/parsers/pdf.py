@@ -24,17 +24,48 @@ from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
 _MAX_CONTENT = 2 * 1024 * 1024
+_DEEPEST_OUTLINE = 100
+"""Levels. MuPDF follows them by recursion, until the process has no stack left."""
+_MOST_OUTLINED = 100_000
 _CACHE_EVERY = 50  # pages after which MuPDF's cache of fonts and images is emptied
 
 
 class PdfParser:
     def parse(self, source: Source) -> ParsedDocument:
         try:
-            with pymupdf.open(source.path, filetype="pdf") as document:
+            with _Document(source.path, filetype="pdf") as document:
                 _unlock(document, source.password)
                 return pdf_reader.read(_opened(document), source)
         except (pymupdf.FileDataError, pymupdf.EmptyFileError, pymupdf.mupdf.FzErrorBase) as error:
             raise parse_failure("damaged") from error
+
+
+class _Document(pymupdf.Document):
+    """Reads its outline when that is wanted, and not when it is opened, before anyone could look how deep it is."""
+
+    reads_outline = False
+
+    def _loadOutline(self) -> pymupdf.Outline | None:
+        return super()._loadOutline() if self.reads_outline else None
+
+    def has_sound_outline(self) -> bool:
+        """Whether MuPDF may read the outline: it goes round no circle, but as deep as there are levels."""
+        waiting, seen = [(self._entry(self.pdf_catalog(), "Outlines/First"), 1)], {0}
+        while waiting:
+            entry, level = waiting.pop()
+            if entry in seen:
+                continue
+            seen.add(entry)
+            if level > _DEEPEST_OUTLINE or len(seen) > _MOST_OUTLINED:
+                return False
+            waiting += [(self._entry(entry, "Next"), level), (self._entry(entry, "First"), level + 1)]
+        return True
+
+    def _entry(self, xref: int, key: str) -> int:
+        """The number of the object that a dictionary names there, 0 for none."""
+        kind, value = self.xref_get_key(xref, key)
+        number = int(value.split()[0]) if kind == "xref" else 0
+        return number if number < self.xref_length() else 0
 
 
 def _unlock(document: pymupdf.Document, password: str | None) -> None:
@@ -46,7 +77,7 @@ def _unlock(document: pymupdf.Document, password: str | None) -> None:
         raise parse_failure("encrypted", "The password given does not open it.")
 
 
-def _opened(document: pymupdf.Document) -> "_File":
+def _opened(document: _Document) -> "_File":
     try:
         return _File(document)
     except RuntimeError as error:  # PyMuPDF's, for a page tree that names more pages than the file has objects
@@ -62,7 +93,7 @@ class _File:
     # PyMuPDF raises the latter two for bad page trees and contents.
     page_errors: tuple[type[Exception], ...] = (pymupdf.mupdf.FzErrorBase, RuntimeError, ValueError)
 
-    def __init__(self, document: pymupdf.Document) -> None:
+    def __init__(self, document: _Document) -> None:
         self._document = document
         self._is_small = Path(document.name).stat().st_size <= _MAX_CONTENT
         self.page_count: int = document.page_count
@@ -79,7 +110,10 @@ class _File:
         page = self._document.load_page(number)
         return _Page(page, draws_little=self._is_small or _content_bytes(page) <= _MAX_CONTENT)
 
-    def contents(self) -> list[tuple[int, str, int]]:
+    def contents(self) -> list[tuple[int, str, int]] | None:
+        if not self._document.has_sound_outline():
+            return None
+        self._document.reads_outline = True
         return [(level, title, page) for level, title, page, *_ in self._document.get_toc(simple=True)]
 
 

@@ -63,8 +63,8 @@ class PdfFile(Protocol):
     def page(self, number: int) -> PdfPage:
         """From 0."""
 
-    def contents(self) -> list[tuple[int, str, int]]:
-        """The outline: level from 1, title, page from 1."""
+    def contents(self) -> list[tuple[int, str, int]] | None:
+        """The outline: level from 1, title, page from 1; None where it is too large or too deep to be read."""
 
 
 def read(file: PdfFile, source: Source) -> ParsedDocument:
@@ -81,13 +81,15 @@ def read(file: PdfFile, source: Source) -> ParsedDocument:
         if file.is_repaired:
             raise parse_failure("damaged")
         raise parse_failure("no_text_layer" if reader.pictured else "no_text")
+    contents = file.contents()
+    left_out = ["Its outline is too large or nests too deeply, and was not read."] if contents is None else []
     return ParsedDocument(
         media_type=source.media_type,
         parser=file.name,
         title=_title(file.information.get("title", "")),
         page_modes=list(reader.modes),
-        warnings=list(_warnings(file, reader)),
-        elements=list(elements(reader.pages, outline_of(file.contents()))),
+        warnings=[*_warnings(file, reader), *left_out],
+        elements=list(elements(reader.pages, outline_of(contents or []))),
         page_count=file.page_count,
         metadata={name: value for key, name in _METADATA.items() if (value := file.information.get(key))}
         | {"page_modes": counted(reader.modes)},
