@@ -232,6 +232,13 @@ def pdf_with_picture(side: int) -> bytes:
     return _one_page(_stream(b"q 600 0 0 800 0 0 cm /I Do Q"), b"/XObject<</I 6 0 R>>", [picture])
 
 
+def pdf_painted_over(times: int) -> bytes:
+    """A page that shows one small picture all over itself, so many times."""
+    entries = b"/Type/XObject/Subtype/Image/BitsPerComponent 8/ColorSpace/DeviceGray/Width 2/Height 2"
+    contents = _stream(b"q 600 0 0 800 0 0 cm " + b"/I Do " * times + b"Q")
+    return _one_page(contents, b"/XObject<</I 6 0 R>>", [_stream(b"\0\xff\0\xff", entries)])
+
+
 def png(side: int) -> bytes:
     """A square black picture of one bit a pixel."""
     packed = zlib.compress(bytes((1 + side // 8) * side), 9)

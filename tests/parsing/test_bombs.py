@@ -122,6 +122,7 @@ BOMBS = [
     Bomb("100,000 pages.pdf", lambda: bombs.pdf_of_pages(100_000, shared=False), "too_complex", 150),
     Bomb("blanks.pdf", lambda: bombs.pdf_of_zeros(256), "timed_out|no_text", 150, HASTY),  # fast machines read it
     Bomb("an outline of 100,000 levels.pdf", lambda: bombs.pdf_with_outline(100_000), READ, 150),
+    Bomb("painted over.pdf", lambda: bombs.pdf_painted_over(20_000), "too_complex", 150),
     Bomb("20,000 x 20,000.png", lambda: bombs.png(20_000), "too_complex"),
     Bomb("20,000 x 20,000.pdf", lambda: bombs.pdf_with_picture(20_000), "no_text_layer", 900),
     Bomb("a million columns.csv", lambda: (b"a," * 1_000_000 + b"b\n") * 2, "too_complex", 200),

@@ -16,7 +16,7 @@ from app.parsing.parsers.pdf_figure_tables import figure_tables
 from app.parsing.parsers.pdf_grids import FoundTable, Word, lies_in
 from app.parsing.parsers.pdf_lined_tables import banded_tables, lined_tables
 from app.parsing.parsers.pdf_lines import UNMOVED, UPRIGHT, Box, Line, PageLines, as_stored, turned
-from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
+from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PAINTED, MOST_PIXELS, PageFacts
 from app.parsing.parsers.pdf_row_rules import banded, horizontal_rules
 from app.parsing.parsers.pdf_tables import boxed_tables, ruled_tables
 from app.parsing.parsers.pdf_text import Drawing, PageText
@@ -88,6 +88,11 @@ _ROTATION = {(0, -1): 270, (-1, 0): 180, (0, 1): 90}
 """Of a page, as `show_pdf_page` counts degrees, that makes text of a direction upright."""
 
 
+_PICTURES = frozenset(("fill-image", "fill-imgmask", "fill-shade"))
+_WEIGHTS = dict.fromkeys(_PICTURES, 1.0) | dict.fromkeys(("fill-path", "stroke-path"), 0.1)
+"""Of what `MOST_PAINTED` counts. Type is left out: it is small, and drawn from a cache."""
+
+
 class _File:
     name = f"pymupdf {pymupdf.VersionBind}"
     # PyMuPDF raises the latter two for bad page trees and contents.
@@ -135,14 +140,15 @@ class _Page:
         return lines
 
     def facts(self, text: PageFacts) -> PageFacts:
-        whole = abs(self._page.rect) or 1.0
-        covered = [abs(pymupdf.Rect(image["bbox"]) & self._page.rect) for image in self._page.get_image_info()]
+        covered = [share for kind, share in self._painted() if kind in _PICTURES]
         strokes = 0
         if not covered and self._draws_little:
             strokes = sum(len(path["items"]) for path in self._page.get_cdrawings())
-        return replace(text, pictured=max(covered, default=0.0) / whole, strokes=strokes)
+        return replace(text, pictured=max(covered, default=0.0), strokes=strokes)
 
-    def picture(self) -> tuple[Picture, float]:
+    def picture(self) -> tuple[Picture, float] | None:
+        if sum(share * _WEIGHTS.get(kind, 0.0) for kind, share in self._painted()) > MOST_PAINTED:
+            return None
         self._page.set_rotation(self._rotation)
         area = self._page.rect.width * self._page.rect.height
         scale = max(72 / DOTS_PER_INCH, (area / MOST_PIXELS) ** 0.5)
@@ -150,6 +156,18 @@ class _Page:
         self._page.set_rotation(0)
         # Copied: the view does not keep the pixels alive.
         return np.array(pixels.samples_mv, np.uint8).reshape(pixels.height, pixels.width, 3), scale
+
+    def _painted(self) -> Iterator[tuple[str, float]]:
+        """What is painted on the page, and on how much of it; of pages of very many strokes the pictures alone."""
+        page = self._page.rect
+        whole = abs(page) or 1.0
+        if self._draws_little:
+            painted = self._page.get_bboxlog()
+        else:
+            painted = [("fill-image", image["bbox"]) for image in self._page.get_image_info()]
+        for kind, (x0, y0, x1, y1) in painted:
+            width, height = min(x1, page.x1) - max(x0, page.x0), min(y1, page.y1) - max(y0, page.y0)
+            yield kind, max(0.0, width) * max(0.0, height) / whole
 
     def find_tables(self, found: PageLines) -> bool:
         if not self._draws_little:

@@ -37,8 +37,8 @@ class PdfPage(Protocol):
     def facts(self, text: PageFacts) -> PageFacts:
         """Those of the text layer, with pictures and strokes looked up."""
 
-    def picture(self) -> tuple[Picture, float]:
-        """The page as it is shown, and how many points make one pixel."""
+    def picture(self) -> tuple[Picture, float] | None:
+        """The page as it is shown, and how many points make one pixel; None where drawing it would take too long."""
 
     def find_tables(self, found: PageLines) -> bool:
         """Replaces the lines of each ruled table by the table; False where the page is too much for that."""
@@ -80,6 +80,8 @@ def read(file: PdfFile, source: Source) -> ParsedDocument:
     if not any(page.lines or page.strays for page in reader.pages):
         if file.is_repaired:
             raise parse_failure("damaged")
+        if reader.overpainted:
+            raise parse_failure("too_complex", "Its pages are painted over too often to be read as pictures.")
         raise parse_failure("no_text_layer" if reader.pictured else "no_text")
     contents = file.contents()
     left_out = ["Its outline is too large or nests too deeply, and was not read."] if contents is None else []
@@ -123,6 +125,8 @@ class _Reader:
         self.pages: list[PageLines] = []
         self.pictured: set[int] = set()
         """Numbers of pages that show something in which no text was found."""
+        self.overpainted: set[int] = set()
+        """Those that paint so much that text in their pictures was not looked for."""
         self.unreadable: set[int] = set()
         self.left_out: dict[PageMode, set[int]] = {mode: set() for mode in PageMode}
         """Pages on which tables, layout or text in pictures were not looked for, because time was up."""
@@ -166,12 +170,16 @@ class _Reader:
         return None
 
     def _recognised(self, page: PdfPage, number: int) -> PageLines | None:
-        """None where time for it is up."""
+        """None where time for it is up, or the page takes too much of it."""
         self._source.recognising()
         with self._in_time(PageMode.OCR, number) as in_time:
             if not in_time:
                 return None
-            picture, scale = page.picture()
+            drawn = page.picture()
+            if drawn is None:
+                self.overpainted.add(number)
+                return None
+            picture, scale = drawn
             height, width = picture.shape[0] * scale, picture.shape[1] * scale
             return recognised_page(recognise(picture), width, height, scale)
 
@@ -208,5 +216,7 @@ def _warnings(file: PdfFile, reader: _Reader) -> Iterator[str]:
         yield f"Tables were not looked for on {count} pages, because of their number or drawings."
     if reader.left_out[PageMode.OCR]:
         yield f"Time for recognising text was up before pages: {listed(reader.left_out[PageMode.OCR])}."
+    if reader.overpainted:
+        yield f"Pages that are painted over too often to be read as pictures: {listed(reader.overpainted)}."
     if file.attachments:
         yield f"Attached files were not read: {file.attachments}."
