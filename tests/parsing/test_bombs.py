@@ -141,6 +141,7 @@ BOMBS = [
     Bomb("names of attributes.html", lambda: html(spread("<p a{}>x", 75_000)), "too_complex", 150, HASTY),
     Bomb("an encoding of Python alone.html", lambda: html('<meta charset="undefined">text') + b"\xff", READ),
     Bomb("open tags.html", lambda: html("text" + "<" * 5_000_000), READ, 300),
+    Bomb("open tags with names.html", lambda: html("text" + "<a " * 100_000), READ, limits=HASTY),
     Bomb("open comments.html", lambda: html("text" + "<!--" * 2_000_000), READ, 300),
     Bomb("blanks in a style.html", lambda: html('text<p style="display' + " " * 5_000_000 + '">x'), READ, 300),
     Bomb("paragraphs.txt", lambda: b"text " * 100 + (b"\n\n" + b"text " * 100) * 80_000, READ, 240),

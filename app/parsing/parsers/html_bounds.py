@@ -23,8 +23,8 @@ _ATTRIBUTE = (
 """As the standard reads tags (13.2.5.32 and after), which may hold `<` and, in quotes, `>`."""
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _TAG = re.compile(
-    r"<(?:!--(?:-?>|.*?(?:--!?>|\Z))|(script|style)\b.*?(?:</\1|\Z)"
-    rf"|(/?)([a-z][^ \t\n\f\r/>]*+)((?:{_ATTRIBUTE})*+)[ \t\n\f\r/]*+>)",
+    r"<(?:!--(?:-?>|.*?(?:--!?>|\Z))|(script|style)(?=[ \t\n\f\r/>]).*?(?:</\1|\Z)"
+    rf"|(/?)([a-z][^ \t\n\f\r/>]*+)((?:{_ATTRIBUTE})*+)[ \t\n\f\r/]*+(>|\Z))",
     re.IGNORECASE | re.DOTALL,
 )
 _NAME_END = re.compile(r"[ \t\n\f\r]*=")
@@ -64,7 +64,7 @@ def check_bounds(text: str) -> None:
     names: set[str] = set()
     for tag in _TAG.finditer(text):
         name = (tag[3] or "").lower()
-        if not name:
+        if not name or not tag[5]:  # what is never closed is no tag: nothing else may begin inside of it
             continue
         tags.add(name)
         if tag[4] and tag[4] not in written:
