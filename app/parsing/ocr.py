@@ -53,7 +53,7 @@ def recognise(picture: Picture) -> list[OcrLine]:
     """
     if min(picture.shape[:2]) < _SMALLEST_SIDE:
         return []
-    key = hashlib.blake2b(np.ascontiguousarray(picture), digest_size=32).digest() + repr(picture.shape).encode()
+    key = hashlib.blake2b(np.ascontiguousarray(picture).data, digest_size=32).digest() + repr(picture.shape).encode()
     if key not in _read:
         if len(_read) >= _MOST_KEPT:
             _read.pop(next(iter(_read)))

@@ -100,7 +100,7 @@ def test_runs_of_marks_are_no_trouble(text: str) -> None:
 class Copied(str):
     """Knows how many characters of it were copied; whole where it is put into another."""
 
-    __slots__ = ("characters",)
+    characters: int
 
     def __new__(cls, text: str) -> "Copied":
         made = super().__new__(cls, text)

@@ -82,6 +82,6 @@ def check_bounds(text: str) -> None:
                 raise parse_failure("too_complex", "Its elements are nested too deeply.")
 
 
-def _names(attributes: str) -> list[str]:
-    """Of the attributes of one tag, as they are written after its name."""
-    return [_NAME_END.split(found, maxsplit=1)[0].lstrip(" \t\n\f\r/") for found in _ATTRIBUTES.findall(attributes)]
+def _names(attributes: str) -> set[str]:
+    """Of the attributes of one tag, as they are written after its name. What is named again is dropped."""
+    return {_NAME_END.split(found, maxsplit=1)[0].lstrip(" \t\n\f\r/") for found in _ATTRIBUTES.findall(attributes)}

@@ -46,7 +46,7 @@ class _Document(pymupdf.Document):
     reads_outline = False
 
     def _loadOutline(self) -> pymupdf.Outline | None:
-        return super()._loadOutline() if self.reads_outline else None
+        return super()._loadOutline() if self.reads_outline else None  # type: ignore[no-untyped-call]
 
     def has_sound_outline(self) -> bool:
         """Whether MuPDF may read the outline: it goes round no circle, but as deep as there are levels."""
