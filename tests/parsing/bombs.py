@@ -52,6 +52,15 @@ def word_with_entities(before: str = "") -> bytes:
     return docx("", extra={"word/document.xml": f'<?xml version="1.0"?>{before}{LAUGHS}{document}'})
 
 
+def word_that_names(kind: str, times: int, part: str) -> bytes:
+    """A Word file that names one and the same part so often, and shows it nowhere."""
+    relations = "".join(
+        f'<Relationship Id="p{number}" Type="{_TYPES}/{kind}" Target="part.xml"/>' for number in range(times)
+    )
+    named = f'<Relationships xmlns="{_PACKAGE}">{relations}</Relationships>'
+    return docx(paragraph("text"), extra={"word/_rels/document.xml.rels": named, "word/part.xml": part})
+
+
 def packed_otherwise(content: bytes, name: str, packing: int) -> bytes:
     """The archive with one more member, of a mebibyte of zeros, packed in a way of its own."""
     buffer = io.BytesIO(content)

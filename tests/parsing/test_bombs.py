@@ -22,6 +22,7 @@ from app.parsing.sandbox import ParseUsage, parse_file
 from tests.parsing import bombs, open_document_files, slide_files, workbook_files
 from tests.parsing.bombs import LAUGHS, xlsx, xlsx_cell
 from tests.parsing.office_files import docx, paragraph
+from tests.parsing.test_books_and_mail import epub
 from tests.parsing.test_sandbox import names_in, write
 
 pytestmark = pytest.mark.usefixtures("sandbox", "scratch")
@@ -79,6 +80,7 @@ def rtf_row(cells: int) -> bytes:
     return b"\\trowd\\intbl" + b" x\\cell" * cells + b"\\row"
 
 
+CHART = "<chart>" + "<point/>" * 100_000 + "</chart>"
 CORNER = [xlsx_cell(1, "A"), xlsx_cell(1_048_576, "XFD")]
 SINGLE_QUOTED = [xlsx_cell(1, "A", quote="'"), xlsx_cell(1_048_576, "XFD", quote="'")]
 ENTITIES = f'<?xml version="1.0"?>{LAUGHS}'
@@ -93,6 +95,9 @@ BOMBS = [
     Bomb("a part packed by bzip2.docx", lambda: packed_by(zipfile.ZIP_BZIP2), "damaged"),
     Bomb("a part packed by lzma.docx", lambda: packed_by(zipfile.ZIP_LZMA), "damaged"),
     Bomb("a directory of 100,000 parts.docx", lambda: bombs.crowded_directory(100_000), "too_complex"),
+    Bomb("a chart 2,000 times.docx", lambda: bombs.word_that_names("chart", 2000, CHART), READ, 150, HASTY),
+    Bomb("a file 2,000 times.docx", lambda: bombs.word_that_names("aFChunk", 2000, CHART), READ, 150, HASTY),
+    Bomb("deep navigation.epub", lambda: epub({"a": "text"}, navigation="<nav>" * 50_000), "too_complex", limits=HASTY),
     Bomb("blanks.docx", lambda: docx(paragraph("text") + " " * (64 * MEBIBYTE)), "too_complex", 250),
     Bomb("empty paragraphs.docx", lambda: docx("<w:p/>" * 2_000_000), "timed_out", 1500, HASTY),
     Bomb("deep.docx", lambda: docx("<w:p>" * 10_000 + "</w:p>" * 10_000), "too_complex"),
