@@ -27,6 +27,10 @@ from app.parsing.source import Source
 
 _METADATA = {"author": "author", "creationDate": "created", "modDate": "modified", "subject": "subject"}
 
+_MOST_LAID_OUT = 600
+"""Lines of a page that are given to the model of page layout, which takes ten seconds for as many that lie about
+anyhow, and a minute for twice as many. Dense pages of print have 300."""
+
 
 class PdfPage(Protocol):
     """One page of an engine's, opened when it is made. Any call may raise one of the file's `page_errors`."""
@@ -129,7 +133,7 @@ class _Reader:
         """Those that paint so much that text in their pictures was not looked for."""
         self.unreadable: set[int] = set()
         self.left_out: dict[PageMode, set[int]] = {mode: set() for mode in PageMode}
-        """Pages on which tables, layout or text in pictures were not looked for, because time was up."""
+        """Pages on which tables, layout or text in pictures were not looked for, for want of time."""
 
     def read_page(self, number: int) -> None:
         try:
@@ -150,6 +154,9 @@ class _Reader:
             if in_time and not page.find_tables(found):
                 self.left_out[PageMode.FAST].add(number)
         if self._wanted == "layout" or (self._wanted == "auto" and shows_table(found.lines)):
+            if len(found.lines) > _MOST_LAID_OUT:
+                self.left_out[PageMode.LAYOUT].add(number)
+                return PageMode.FAST, found
             with self._in_time(PageMode.LAYOUT, number) as in_time:
                 if in_time and page.lay_out(found):
                     return PageMode.LAYOUT, found
@@ -214,6 +221,9 @@ def _warnings(file: PdfFile, reader: _Reader) -> Iterator[str]:
     if reader.left_out[PageMode.FAST]:
         count = len(reader.left_out[PageMode.FAST])
         yield f"Tables were not looked for on {count} pages, because of their number or drawings."
+    if reader.left_out[PageMode.LAYOUT]:
+        left_out = listed(reader.left_out[PageMode.LAYOUT])
+        yield f"The layout of pages was not looked at, because of time or of very many lines: {left_out}."
     if reader.left_out[PageMode.OCR]:
         yield f"Time for recognising text was up before pages: {listed(reader.left_out[PageMode.OCR])}."
     if reader.overpainted:
