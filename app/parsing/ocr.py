@@ -49,9 +49,10 @@ _read: dict[bytes, list[OcrLine]] = {}
 def recognise(picture: Picture) -> list[OcrLine]:
     """All lines of text in the picture, in no order that means anything. Unsure ones are among them, noise is not.
 
-    A picture that comes again, as small files show one on thousands of pages, is not read again.
+    What is of one colour is not looked at, and a picture that comes again, as small files show one on thousands of
+    pages, not read again.
     """
-    if min(picture.shape[:2]) < _SMALLEST_SIDE:
+    if min(picture.shape[:2]) < _SMALLEST_SIDE or picture.min() == picture.max():
         return []
     key = hashlib.blake2b(np.ascontiguousarray(picture).data, digest_size=32).digest() + repr(picture.shape).encode()
     if key not in _read:
