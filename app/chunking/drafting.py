@@ -217,7 +217,8 @@ def _places(element: Element, begin_of: Callable[[int], int | None] = lambda _: 
 
 
 class _Text:
-    """`ParsedDocument.text`, of which only what is asked for is put together: all of it would be all text once more."""
+    """`ParsedDocument.text`, of which only what is asked for is copied: all of it would be all text once more, and all
+    of an element for each of its parts takes time by the square of its length."""
 
     def __init__(self, elements: Sequence[Element], starts: Sequence[int]) -> None:
         self._elements = elements
@@ -226,9 +227,16 @@ class _Text:
     def __getitem__(self, wanted: slice, /) -> str:
         first = max(0, bisect_right(self._starts, wanted.start) - 1)
         last = bisect_left(self._starts, wanted.stop)
-        parts = [f"{self._elements[at].text}{GAP}" for at in range(first, last) if self._elements[at].text]
-        before = self._starts[first]
-        return "".join(parts)[wanted.start - before : wanted.stop - before]
+        return "".join(self._of_element(at, wanted) for at in range(first, last) if self._elements[at].text)
+
+    def _of_element(self, at: int, wanted: slice) -> str:
+        """Its share, and that of the gap after it."""
+        text, start = self._elements[at].text, self._starts[at]
+        gap = start + len(text)
+        return (
+            text[max(0, wanted.start - start) : wanted.stop - start]
+            + GAP[max(0, wanted.start - gap) : max(0, wanted.stop - gap)]
+        )
 
 
 def _row_begins(element: Element) -> Callable[[int], int | None]:

@@ -1,6 +1,6 @@
 """What chunks are put together from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -49,20 +49,26 @@ def joined(pieces: Sequence[Piece], text: Text) -> tuple[str, list[int]]:
     """
     parts: list[str] = []
     begins: list[int] = []
-    before = 0
-    """Length of what comes before the last part, with its separators."""
-    run_start = run_end = -1
-    for piece in pieces:
-        if piece.rendered is None and run_end >= 0 and not text[run_end : piece.start].strip():
-            begins.append(before + piece.start - run_start)
-            run_end = piece.end
-            parts[-1] = text[run_start:run_end]
-            continue
-        before += len(parts[-1]) + len(SEPARATOR) if parts else 0
-        begins.append(before)
-        run_start, run_end = (piece.start, piece.end) if piece.rendered is None else (-1, -1)
-        parts.append(text[piece.start : piece.end] if piece.rendered is None else piece.rendered)
+    position = 0
+    for run in _runs(pieces, text):
+        first = run[0]
+        parts.append(text[first.start : run[-1].end] if first.rendered is None else first.rendered)
+        begins += [position + piece.start - first.start for piece in run]
+        position += len(parts[-1]) + len(SEPARATOR)
     return SEPARATOR.join(parts), begins
+
+
+def _runs(pieces: Sequence[Piece], text: Text) -> Iterator[list[Piece]]:
+    """Pieces between which nothing but white space stands; each rendered one by itself."""
+    run: list[Piece] = []
+    for piece in pieces:
+        are_verbatim = piece.rendered is None and run and run[-1].rendered is None
+        if run and not (are_verbatim and not text[run[-1].end : piece.start].strip()):
+            yield run
+            run = []
+        run.append(piece)
+    if run:
+        yield run
 
 
 def provenance(pieces: Sequence[Piece], begins: Sequence[int]) -> tuple[Provenance, ...]:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 _LINE_ENDS = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
@@ -22,26 +23,50 @@ _RUN_OF_BLANKS = re.compile("[ \t]{2,}|\t")
 _BLANKS_AT_LINE_ENDS = re.compile("[ \t]*\n[ \t]*")
 _MANY_LINES = re.compile("\n{3,}")
 _NOT_PLAIN = re.compile("[^\n\x20-\x7e]")
+_MOST_MARKS = 30
+"""On one character: all that writing needs (the Stream-Safe Text Format of UAX #15). To order them takes time by the
+square of their number."""
+
+_SIGNS = re.compile(rf"[^\w\s\x00-\u02ff]{{{_MOST_MARKS + 1},}}")
+"""Runs that may be of such marks: none of them is a letter."""
 
 
 def clean_text(text: str, *, verbatim: bool = False) -> str:
-    """NFC, without control, private-use, zero-width and unpaired characters; white space evened out.
+    """NFC, without control, private-use, zero-width and unpaired characters; white space evened out, and of very many
+    marks on one character the first 30.
 
     Not NFKC: full-width forms, ligatures and superscripts stay as written, search folds them. `verbatim` keeps
     white space inside and between lines (code).
     """
-    # Of what is taken out or evened out below, only plain blanks are printable.
-    if text.isprintable() and "  " not in text and unicodedata.is_normalized("NFC", text):
+    # Of what is taken out or evened out below, only plain blanks and marks are printable.
+    if text.isprintable() and "  " not in text and _is_composed(text):
         return text.rstrip() if verbatim else text.strip()  # most
     if _NOT_PLAIN.search(text):
         text = _SPACES.sub(" ", _LINE_ENDS.sub("\n", text))
         text = _INVISIBLE.sub("", text)
         text = _JOINERS.sub(lambda match: match[0] if _joins(text, match.start()) else "", text)
-        text = unicodedata.normalize("NFC", text)
+        # Twice, since some marks are two when they are normalised.
+        text = _with_few_marks(unicodedata.normalize("NFC", _with_few_marks(text)))
     if verbatim:
         return text.rstrip().lstrip("\n")
     text = _BLANKS_AT_LINE_ENDS.sub("\n", _RUN_OF_BLANKS.sub(" ", text))
     return _MANY_LINES.sub("\n\n", text).strip()
+
+
+def _is_composed(text: str) -> bool:
+    return text.isascii() or (_SIGNS.search(text) is None and unicodedata.is_normalized("NFC", text))
+
+
+def _with_few_marks(text: str) -> str:
+    return _SIGNS.sub(lambda run: "".join(_few_marks(run[0])), text)
+
+
+def _few_marks(signs: str) -> Iterator[str]:
+    marks = 0
+    for sign in signs:
+        marks = marks + 1 if unicodedata.combining(sign) else 0
+        if marks <= _MOST_MARKS:
+            yield sign
 
 
 def _joins(text: str, position: int) -> bool:

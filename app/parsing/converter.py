@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-import olefile
-
+from app.parsing import containers
 from app.parsing.confinement import confine_converter, die_with_parent
 from app.parsing.limits import ParseLimits
 from app.parsing.reasons import parse_failure
@@ -80,7 +79,7 @@ def converter_for(path: Path, scratch: Path, limits: ParseLimits) -> Iterator[Co
     """
     program = find_libreoffice()
     with path.open("rb") as file:
-        may_need_it = file.read(len(olefile.MAGIC)) == olefile.MAGIC
+        may_need_it = file.read(len(containers.MAGIC)) == containers.MAGIC
     if program is None or not may_need_it:
         yield converter_is_missing
         return

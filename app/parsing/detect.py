@@ -4,9 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import olefile
-
-from app.parsing import media_types
+from app.parsing import containers, media_types
 from app.parsing.archives import member_names, read_member
 from app.parsing.encoding import decode_head, looks_like_text
 from app.parsing.reasons import parse_failure
@@ -41,10 +39,10 @@ _MIMETYPE_MEMBERS: dict[bytes, str] = {
     b"application/vnd.oasis.opendocument.presentation-template": media_types.ODP,
 }
 _OLE_STREAMS: tuple[tuple[str, str], ...] = (
-    ("WordDocument", media_types.DOC),
-    ("Workbook", media_types.XLS),
-    ("Book", media_types.XLS),
-    ("PowerPoint Document", media_types.PPT),
+    ("worddocument", media_types.DOC),
+    ("workbook", media_types.XLS),
+    ("book", media_types.XLS),
+    ("powerpoint document", media_types.PPT),
 )
 _TEXT_EXTENSIONS: dict[str, str] = {
     ".csv": media_types.CSV,
@@ -91,7 +89,7 @@ def detect(path: Path, file_name: str) -> DetectedType:
         raise parse_failure("empty_file")
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK00PK\x03\x04")):
         return DetectedType(_zip_type(path))
-    if head.startswith(olefile.MAGIC):
+    if head.startswith(containers.MAGIC):
         return _ole_type(path)
     known = _by_magic(head)
     if known:
@@ -124,18 +122,10 @@ def _zip_type(path: Path) -> str:
 
 
 def _ole_type(path: Path) -> DetectedType:
-    try:
-        with olefile.OleFileIO(str(path)) as container:
-            if container.exists("EncryptedPackage"):
-                return DetectedType(media_types.OLE, encrypted_office=True)
-            for stream, media_type in _OLE_STREAMS:
-                if container.exists(stream):
-                    return DetectedType(media_type)
-    except RecursionError as error:
-        raise parse_failure("too_complex", "Its folders are nested too deeply.") from error
-    except (OSError, IndexError, ValueError) as error:
-        raise parse_failure("damaged") from error
-    return DetectedType(media_types.OLE)
+    names = containers.names_at_top(path)
+    if "encryptedpackage" in names:
+        return DetectedType(media_types.OLE, encrypted_office=True)
+    return DetectedType(next((media_type for stream, media_type in _OLE_STREAMS if stream in names), media_types.OLE))
 
 
 def _text_type(head: bytes, file_name: str) -> str:

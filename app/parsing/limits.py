@@ -27,6 +27,8 @@ class ParseLimits(BaseModel):
     result_bytes: int = Field(default=256 * MEBIBYTE, gt=0)
     """The parsed document as JSON."""
     pages: int = Field(default=20_000, gt=0)
+    frames: int = Field(default=1000, gt=0)
+    """Of one picture file with several, a fax for one; those after that are left out."""
     cells: int = Field(default=4_000_000, gt=0)
     """Filled-in cells of one document that are kept in memory while it is read."""
     sheet_cells: int = Field(default=20_000_000, gt=0)

@@ -3,12 +3,12 @@
 import zipfile
 from pathlib import Path
 
-import olefile
-
+from app.parsing import containers
 from app.parsing.archives import UNREADABLE
 
 WARNING = "The file holds macros, which were ignored."
-_STORAGES = ("Macros", "_VBA_PROJECT_CUR", "VBA")  # of Word, of Excel, and of what has no other (MS-OVBA 1.3.1)
+_STORAGES = frozenset(("macros", "_vba_project_cur", "vba"))
+"""Of Word, of Excel, and of what has no other (MS-OVBA 1.3.1)."""
 
 
 def holds_macros(path: Path) -> bool:
@@ -22,13 +22,9 @@ def holds_macros(path: Path) -> bool:
                 return any(map(_is_program, archive.namelist()))
         except UNREADABLE:
             return False
-    if not olefile.isOleFile(str(path)):
-        return False
-    try:
-        with olefile.OleFileIO(str(path)) as container:
-            return any(map(container.exists, _STORAGES))
-    except (OSError, IndexError, ValueError):
-        return False
+    with path.open("rb") as file:
+        is_container = file.read(len(containers.MAGIC)) == containers.MAGIC
+    return is_container and not _STORAGES.isdisjoint(containers.names_at_top(path))
 
 
 def _is_program(name: str) -> bool:

@@ -5,6 +5,7 @@ child: the server that it is forked from never holds them. Detection gives quadr
 stand upside down, recognition gives text and the mean probability of its characters.
 """
 
+import hashlib
 import os
 from dataclasses import dataclass
 from functools import cache
@@ -29,6 +30,9 @@ _SMALLEST_SIDE = 16  # pixels: one line of small type; specks, enlarged for reco
 _NOISE = 0.5  # confidence of letters seen in random pixels; RapidOCR itself drops the same by default
 
 
+_MOST_KEPT = 100
+
+
 @dataclass(frozen=True, slots=True)
 class OcrLine:
     text: str
@@ -38,10 +42,27 @@ class OcrLine:
     """In pixels of the picture, as the text is read: from where it begins at the top, then clockwise."""
 
 
+_read: dict[bytes, list[OcrLine]] = {}
+"""What the last pictures read as, by hash and shape: the process is one document's."""
+
+
 def recognise(picture: Picture) -> list[OcrLine]:
-    """All lines of text in the picture, in no order that means anything. Unsure ones are among them, noise is not."""
-    if min(picture.shape[:2]) < _SMALLEST_SIDE:
+    """All lines of text in the picture, in no order that means anything. Unsure ones are among them, noise is not.
+
+    What is of one colour is not looked at, and a picture that comes again, as small files show one on thousands of
+    pages, not read again.
+    """
+    if min(picture.shape[:2]) < _SMALLEST_SIDE or picture.min() == picture.max():
         return []
+    key = hashlib.blake2b(np.ascontiguousarray(picture).data, digest_size=32).digest() + repr(picture.shape).encode()
+    if key not in _read:
+        if len(_read) >= _MOST_KEPT:
+            _read.pop(next(iter(_read)))
+        _read[key] = _lines(picture)
+    return _read[key]
+
+
+def _lines(picture: Picture) -> list[OcrLine]:
     engine = _engine()
     image = np.ascontiguousarray(picture[:, :, ::-1])  # it wants blue-green-red
     boxes = getattr(engine(image, use_det=True, use_cls=False, use_rec=False), "boxes", None)

@@ -9,7 +9,8 @@ REASONS: dict[str, str] = {
     "damaged": "The file is damaged or was cut off. Open it in its own program, save it again and upload that.",
     "no_text_layer": "The file holds images in which no text was recognised. Upload a sharper scan, or one with text.",
     "no_text": "No text was found in the file.",
-    "too_complex": "The file expands to far more than its size and was refused. Split it or save it in a simpler form.",
+    "too_complex": "The file takes far more memory or time than its size allows. Split it, or save it in a simpler "
+    "form.",
     "out_of_memory": "The file needs more memory than one document may use. Split it into smaller files.",
     "converter_missing": "This old format is read through LibreOffice, which is not installed here. Have it installed "
     "(the packages libreoffice-writer and libreoffice-impress), or save the file in the current format.",

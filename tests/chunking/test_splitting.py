@@ -1,8 +1,14 @@
+from typing import SupportsIndex
+
 import pytest
 
+from app.chunking.chunk import ChunkKind
+from app.chunking.pieces import Piece, joined
 from app.chunking.sentences import sentence_ends
+from app.chunking.settings import ChunkingSettings
 from app.chunking.splitting import CODE_LEVELS, fits, split
-from tests.chunking.documents import WordsAndIdeographs
+from app.parsing.document import Element, ElementKind
+from tests.chunking.documents import WordsAndIdeographs, document, drafts
 
 TOKENS = WordsAndIdeographs()
 
@@ -89,3 +95,50 @@ def test_runs_of_marks_are_no_trouble(text: str) -> None:
     for levels in (CODE_LEVELS, None):
         spans = split(text, 50, TOKENS) if levels is None else split(text, 50, TOKENS, levels)
         assert sum(span.tokens for span in spans) == TOKENS.count(text)
+
+
+class Copied(str):
+    """Knows how many characters of it were copied; whole where it is put into another."""
+
+    characters: int
+
+    def __new__(cls, text: str) -> "Copied":
+        made = super().__new__(cls, text)
+        made.characters = 0
+        return made
+
+    def __getitem__(self, wanted: SupportsIndex | slice) -> str:
+        found = super().__getitem__(wanted)
+        self.characters += len(found)
+        return found
+
+    def __format__(self, spec: str) -> str:
+        self.characters += len(self)
+        return super().__format__(spec)
+
+
+def test_an_element_of_many_chunks_is_copied_a_few_times_only() -> None:
+    text = Copied("字" * 100_000)
+    parsed = document(Element.model_construct(kind=ElementKind.PARAGRAPH, text=text))
+    assert len(drafts(parsed, ChunkingSettings())) > 200
+    assert text.characters < 20 * len(text)
+
+
+class Slices:
+    """A text that counts the slices that are taken of it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.taken = 0
+
+    def __getitem__(self, wanted: slice) -> str:
+        found = self.text[wanted]
+        self.taken += len(found)
+        return found
+
+
+def test_pieces_of_one_run_are_copied_together() -> None:
+    pieces = [Piece(ChunkKind.TEXT, start, start + 1, 1) for start in range(0, 2000, 2)]
+    text = Slices("a " * 1000)
+    assert joined(pieces, text) == (("a " * 1000).strip(), list(range(0, 2000, 2)))
+    assert text.taken < 2 * len(text.text)

@@ -71,6 +71,9 @@ async def test_fields_of_an_upload_are_of_the_body(owner: Person) -> None:
     form = {"name": "a/b.txt"}
     named = await owner.client.post(documents, files={"file": ("a.txt", b"text")}, data=form)
     assert named.json()["detail"].startswith("`name` in the body: a document's name holds no path: leave out")
+    # What would have to be normalised first to see how long it is, is too long.
+    long = await owner.client.post(documents, files={"file": ("a.txt", b"text")}, data={"name": "a" + " " * 2000})
+    assert long.json()["detail"].startswith("`name` in the body: a document's name has 1 to 255 characters")
     broken = await owner.client.post(documents, content=b"{", headers={"content-type": "application/json"})
     assert broken.json()["detail"].startswith("The body is no valid JSON: ")
     preview = f"/v1/knowledge-bases/{kb['id']}/chunks:preview"

@@ -52,6 +52,15 @@ def word_with_entities(before: str = "") -> bytes:
     return docx("", extra={"word/document.xml": f'<?xml version="1.0"?>{before}{LAUGHS}{document}'})
 
 
+def word_that_names(kind: str, times: int, part: str) -> bytes:
+    """A Word file that names one and the same part so often, and shows it nowhere."""
+    relations = "".join(
+        f'<Relationship Id="p{number}" Type="{_TYPES}/{kind}" Target="part.xml"/>' for number in range(times)
+    )
+    named = f'<Relationships xmlns="{_PACKAGE}">{relations}</Relationships>'
+    return docx(paragraph("text"), extra={"word/_rels/document.xml.rels": named, "word/part.xml": part})
+
+
 def packed_otherwise(content: bytes, name: str, packing: int) -> bytes:
     """The archive with one more member, of a mebibyte of zeros, packed in a way of its own."""
     buffer = io.BytesIO(content)
@@ -72,9 +81,26 @@ def crowded_directory(entries: int) -> bytes:
 _NO_SECTOR, _LAST_SECTOR, _FAT_SECTOR = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 
 
-def deep_container(levels: int) -> bytes:
-    """An OLE container (MS-CFB) whose folders each hold the next one."""
-    directory_sectors = levels // 4 + 1
+def crowded_container(parts: int) -> bytes:
+    """A Word file in an OLE container (MS-CFB) that holds one object of so many parts."""
+    word, objects, first = 1, 2, 3
+    entries = [_entry("Root Entry", kind=5, child=word), _entry("WordDocument", right=objects)]
+    entries.append(_entry("ObjectPool", kind=1, child=first))
+    for number in range(parts):  # as a balanced tree, or whoever follows it by recursion gives up early
+        left, right = (first + at if at < parts else _NO_SECTOR for at in (2 * number + 1, 2 * number + 2))
+        entries.append(_entry(str(number), left=left, right=right))
+    return _container(entries)
+
+
+def circular_container() -> bytes:
+    """A Word file whose directory's one sector is followed by itself, and whose parts name one far beyond it."""
+    whole = bytearray(_container([_entry("Root Entry", kind=5, child=1), _entry("WordDocument", right=60_000)]))
+    struct.pack_into("<I", whole, 512 + 4, 1)
+    return bytes(whole)
+
+
+def _container(entries: Sequence[bytes]) -> bytes:
+    directory_sectors = len(entries) // 4 + 1
     fat_sectors = directory_sectors // 127 + 1
     after_each = [number + 1 for number in range(fat_sectors, fat_sectors + directory_sectors - 1)]
     fat = [_FAT_SECTOR] * fat_sectors + after_each + [_LAST_SECTOR]
@@ -82,15 +108,15 @@ def deep_container(levels: int) -> bytes:
     header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + struct.pack("<16x5H6x", 0x3E, 3, 0xFFFE, 9, 6)
     header += struct.pack("<9I", 0, fat_sectors, fat_sectors, 0, 4096, _LAST_SECTOR, 0, _LAST_SECTOR, 0)
     header += struct.pack("<109I", *range(fat_sectors), *[_NO_SECTOR] * (109 - fat_sectors))
-    folders = b"".join(_folder(number, is_last=number == levels - 1) for number in range(levels))
-    return header + struct.pack(f"<{len(fat)}I", *fat) + folders.ljust(directory_sectors * 512, b"\0")
+    return header + struct.pack(f"<{len(fat)}I", *fat) + b"".join(entries).ljust(directory_sectors * 512, b"\0")
 
 
-def _folder(number: int, *, is_last: bool) -> bytes:
-    name = f"{number}\0".encode("utf-16-le")
-    kind, child = (1 if number else 5), (_NO_SECTOR if is_last else number + 1)
-    places = struct.pack("<HBB3I", len(name), kind, 1, _NO_SECTOR, _NO_SECTOR, child)
-    return name.ljust(64, b"\0") + places + struct.pack("<36xIQ", _LAST_SECTOR, 0)
+def _entry(
+    name: str, *, kind: int = 2, left: int = _NO_SECTOR, right: int = _NO_SECTOR, child: int = _NO_SECTOR
+) -> bytes:
+    named = f"{name}\0".encode("utf-16-le")
+    places = struct.pack("<HBB3I", len(named), kind, 1, left, right, child)
+    return named.ljust(64, b"\0") + places + struct.pack("<36xIQ", _LAST_SECTOR, 0)
 
 
 # --- workbooks -------------------------------------------------------------------------------------------------------
@@ -184,6 +210,16 @@ def pdf_of_pages(count: int, *, shared: bool) -> bytes:
     return pdf_of_objects([b"<</Type/Catalog/Pages 2 0 R>>", tree, b"null", _stream(_SHOWN), _FONT, *[page] * pages])
 
 
+def pdf_with_outline(levels: int) -> bytes:
+    """A page, and an outline in which each entry stands under the one before."""
+    page = b"<<%s/Resources<</Font<</T 5 0 R>>>>>>" % _PAGE
+    first = 7
+    below = [b"/First %d 0 R/Last %d 0 R/Count 1" % (number, number) for number in range(first, first + levels)]
+    entries = [b"<</Title(t)/Dest[3 0 R/Fit]/Parent %d 0 R%s>>" % (first - 1, further) for further in [*below[1:], b""]]
+    catalog, tree = b"<</Type/Catalog/Pages 2 0 R/Outlines 6 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>"
+    return pdf_of_objects([catalog, tree, page, _stream(_SHOWN), _FONT, b"<</Type/Outlines%s>>" % below[0], *entries])
+
+
 def _zeros(mebibytes: int) -> Iterator[bytes]:
     packer = zlib.compressobj(9)
     for _ in range(mebibytes):
@@ -203,6 +239,13 @@ def pdf_with_picture(side: int) -> bytes:
     entries += b"/Width %d/Height %d" % (side, side)
     picture = _stream(b"".join(_zeros(side * side // 8 // MEBIBYTE + 1)), entries)
     return _one_page(_stream(b"q 600 0 0 800 0 0 cm /I Do Q"), b"/XObject<</I 6 0 R>>", [picture])
+
+
+def pdf_painted_over(times: int) -> bytes:
+    """A page that shows one small picture all over itself, so many times."""
+    entries = b"/Type/XObject/Subtype/Image/BitsPerComponent 8/ColorSpace/DeviceGray/Width 2/Height 2"
+    contents = _stream(b"q 600 0 0 800 0 0 cm " + b"/I Do " * times + b"Q")
+    return _one_page(contents, b"/XObject<</I 6 0 R>>", [_stream(b"\0\xff\0\xff", entries)])
 
 
 def png(side: int) -> bytes:

@@ -22,6 +22,7 @@ from app.parsing.sandbox import ParseUsage, parse_file
 from tests.parsing import bombs, open_document_files, slide_files, workbook_files
 from tests.parsing.bombs import LAUGHS, xlsx, xlsx_cell
 from tests.parsing.office_files import docx, paragraph
+from tests.parsing.test_books_and_mail import epub
 from tests.parsing.test_sandbox import names_in, write
 
 pytestmark = pytest.mark.usefixtures("sandbox", "scratch")
@@ -57,6 +58,14 @@ def html(content: str) -> bytes:
     return f"<html><body>{content}</body></html>".encode()
 
 
+def attributes(count: int) -> str:
+    return " ".join(f'a{number}="1"' for number in range(count))
+
+
+def spread(form: str, count: int) -> str:
+    return "".join(map(form.format, range(count)))
+
+
 def packed_by(packing: int) -> bytes:
     return bombs.packed_otherwise(docx(paragraph("text")), "word/media/zeros.bin", packing)
 
@@ -71,6 +80,7 @@ def rtf_row(cells: int) -> bytes:
     return b"\\trowd\\intbl" + b" x\\cell" * cells + b"\\row"
 
 
+CHART = "<chart>" + "<point/>" * 100_000 + "</chart>"
 CORNER = [xlsx_cell(1, "A"), xlsx_cell(1_048_576, "XFD")]
 SINGLE_QUOTED = [xlsx_cell(1, "A", quote="'"), xlsx_cell(1_048_576, "XFD", quote="'")]
 ENTITIES = f'<?xml version="1.0"?>{LAUGHS}'
@@ -85,6 +95,9 @@ BOMBS = [
     Bomb("a part packed by bzip2.docx", lambda: packed_by(zipfile.ZIP_BZIP2), "damaged"),
     Bomb("a part packed by lzma.docx", lambda: packed_by(zipfile.ZIP_LZMA), "damaged"),
     Bomb("a directory of 100,000 parts.docx", lambda: bombs.crowded_directory(100_000), "too_complex"),
+    Bomb("a chart 2,000 times.docx", lambda: bombs.word_that_names("chart", 2000, CHART), READ, 150, HASTY),
+    Bomb("a file 2,000 times.docx", lambda: bombs.word_that_names("aFChunk", 2000, CHART), READ, 150, HASTY),
+    Bomb("deep navigation.epub", lambda: epub({"a": "text"}, navigation="<nav>" * 50_000), "too_complex", limits=HASTY),
     Bomb("blanks.docx", lambda: docx(paragraph("text") + " " * (64 * MEBIBYTE)), "too_complex", 250),
     Bomb("empty paragraphs.docx", lambda: docx("<w:p/>" * 2_000_000), "timed_out", 1500, HASTY),
     Bomb("deep.docx", lambda: docx("<w:p>" * 10_000 + "</w:p>" * 10_000), "too_complex"),
@@ -96,6 +109,7 @@ BOMBS = [
     Bomb("entities behind blanks.odt", lambda: odt("<text:p>&a9;</text:p>", BEHIND_BLANKS), "too_complex"),
     Bomb("entities.html", f"{ENTITIES}<html><body>text &a9;</body></html>".encode, READ),
     Bomb("entities.svg", f"{ENTITIES}<svg><text>text &a9;</text></svg>".encode, READ),
+    Bomb("30,000 attributes.odt", lambda: odt(f"<text:p {attributes(30_000)}>text</text:p>"), READ, limits=HASTY),
     Bomb("the last cell.xlsx", lambda: xlsx(CORNER[1]), READ),
     Bomb("first and last cell.xlsx", lambda: xlsx(*CORNER), "too_complex"),
     Bomb("first and last, otherwise quoted.xlsx", lambda: xlsx(*SINGLE_QUOTED), "too_complex"),
@@ -112,6 +126,8 @@ BOMBS = [
     Bomb("a page 100,000 times.pdf", lambda: bombs.pdf_of_pages(100_000, shared=True), "damaged", 150),
     Bomb("100,000 pages.pdf", lambda: bombs.pdf_of_pages(100_000, shared=False), "too_complex", 150),
     Bomb("blanks.pdf", lambda: bombs.pdf_of_zeros(256), "timed_out|no_text", 150, HASTY),  # fast machines read it
+    Bomb("an outline of 100,000 levels.pdf", lambda: bombs.pdf_with_outline(100_000), READ, 150),
+    Bomb("painted over.pdf", lambda: bombs.pdf_painted_over(20_000), "too_complex", 150),
     Bomb("20,000 x 20,000.png", lambda: bombs.png(20_000), "too_complex"),
     Bomb("20,000 x 20,000.pdf", lambda: bombs.pdf_with_picture(20_000), "no_text_layer", 900),
     Bomb("a million columns.csv", lambda: (b"a," * 1_000_000 + b"b\n") * 2, "too_complex", 200),
@@ -120,11 +136,19 @@ BOMBS = [
     Bomb("uneven rows.rtf", lambda: b"{\\rtf1" + rtf_row(20_000) + rtf_row(1) * 20_000 + b"}", "too_complex", 200),
     Bomb("deep blocks.html", lambda: html("<div>" * 100_000 + "text"), "too_complex", 300),
     Bomb("deep links.html", lambda: html("<a><div>" * 50_000 + "text"), "too_complex", 300),
+    Bomb("deep blocks with marks.html", lambda: html("<div x='<'>" * 50_000 + "text"), "too_complex", limits=HASTY),
+    Bomb("deep after a comment.html", lambda: html("<!-->" + "<div>" * 50_000 + "text"), "too_complex", limits=HASTY),
+    Bomb("30,000 attributes.html", lambda: html(f"<p {attributes(30_000)}>text"), "too_complex", limits=HASTY),
+    Bomb(
+        "attributes by the body.html", lambda: html(spread("<body a{}>", 30_000) + "text"), "too_complex", limits=HASTY
+    ),
+    Bomb("names of tags.html", lambda: html(spread("<t{0}>x</t{0}>", 150_000)), "too_complex", 150, HASTY),
+    Bomb("names of attributes.html", lambda: html(spread("<p a{}>x", 75_000)), "too_complex", 150, HASTY),
     Bomb("an encoding of Python alone.html", lambda: html('<meta charset="undefined">text') + b"\xff", READ),
     Bomb("open tags.html", lambda: html("text" + "<" * 5_000_000), READ, 300),
+    Bomb("open tags with names.html", lambda: html("text" + "<a " * 100_000), READ, limits=HASTY),
     Bomb("open comments.html", lambda: html("text" + "<!--" * 2_000_000), READ, 300),
     Bomb("blanks in a style.html", lambda: html('text<p style="display' + " " * 5_000_000 + '">x'), READ, 300),
-    Bomb("folders in folders.doc", lambda: bombs.deep_container(5000), "too_complex"),
     Bomb("paragraphs.txt", lambda: b"text " * 100 + (b"\n\n" + b"text " * 100) * 80_000, READ, 240),
     Bomb("one line.txt", lambda: b"text " * (10 * MEBIBYTE), READ, 600),
     Bomb("deep.json", lambda: b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "too_complex", 200),

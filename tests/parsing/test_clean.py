@@ -21,6 +21,14 @@ def test_text_is_composed_but_not_folded() -> None:
     assert clean_text("Ａ１　ﬁ ²") == "Ａ１ ﬁ ²"
 
 
+def test_of_marks_on_one_character_those_stay_that_writing_needs() -> None:
+    words, stacked = "ế̂" * 50, "\u0316\u0301" * 20_000
+    kept = "\u0316" * 15 + "\u0301" * 14
+    assert clean_text(f"{words} a{stacked} next") == unicodedata.normalize("NFC", f"{words} á{kept} next")
+    twice = clean_text("a" + "\u0344" * 40)  # a mark that is normalised to two
+    assert clean_text(twice) == twice
+
+
 def test_joiners_stay_where_they_carry_meaning() -> None:
     assert clean_text("می\u200cخواهم") == "می\u200cخواهم"
     assert clean_text("👩\u200d🔬") == "👩\u200d🔬"

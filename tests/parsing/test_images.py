@@ -53,6 +53,7 @@ def test_only_the_first_frame_of_a_gif_is_read(parse: Parse) -> None:
     document = parse(saved(frames[0], "GIF", save_all=True, append_images=frames[1:]), "a.gif")
     assert document.page_count == 1
     assert "灯塔" not in document.text
+    assert document.warnings == ["Only its first frame was read."]
 
 
 def test_a_photograph_is_read_as_it_was_taken(parse: Parse) -> None:
@@ -109,9 +110,20 @@ def test_bad_pictures_end_with_a_reason(parse: Parse, content: bytes, reason: st
     assert failed.value.error_code == reason
 
 
+def tiff(*pages: Image.Image) -> bytes:
+    return saved(pages[0], "TIFF", save_all=True, append_images=pages[1:])
+
+
 def test_the_number_of_pages_is_bounded(parse: Parse) -> None:
-    page = Image.new("1", (40, 40), 1)
-    content = saved(page, "TIFF", save_all=True, append_images=[page] * 3)
-    with pytest.raises(ParseFailed) as failed:
-        parse(content, "a.tif", limits=ParseLimits(pages=3))
-    assert failed.value.error_code == "too_complex"
+    first, second = (image_of(png(draw)).convert("L") for draw in (FIRST, SECOND))
+    document = parse(tiff(first, first, second), "a.tif", limits=ParseLimits(frames=2))
+    assert document.page_count == 2
+    assert "灯塔" not in document.text
+    assert document.warnings == ["Frames after the first 2 were not read."]
+
+
+def test_pages_for_which_there_was_no_time_are_told(parse: Parse) -> None:
+    first, second = (image_of(png(draw)).convert("L") for draw in (FIRST, SECOND))
+    document = parse(tiff(first, second), "a.tif", limits=ParseLimits(ocr_seconds=0))
+    assert document.page_count == 1
+    assert document.warnings == ["Time for recognising text was up before page 2 of 2."]

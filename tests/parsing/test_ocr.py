@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from app.parsing import ocr
 from app.parsing.ocr import Picture, recognise
 from app.parsing.parsers.ocr_lines import recognised_page
 from app.parsing.parsers.pdf_elements import elements
@@ -84,7 +85,16 @@ def test_columns_of_a_scan_are_read_one_after_the_other() -> None:
     assert places == sorted(places)
 
 
-def test_a_blank_picture_has_no_lines() -> None:
+def test_a_picture_that_comes_again_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = picture(texts((60, 100, "one picture on many pages"), size=18))
+    lines = recognise(shown)
+    monkeypatch.setattr(ocr, "_lines", lambda other: pytest.fail(f"read {other.shape} once more"))
+    assert recognise(shown.copy()) == lines
+    assert lines
+
+
+def test_a_blank_picture_has_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "_lines", lambda other: pytest.fail(f"looked at {other.shape}"))
     assert recognise(np.full((400, 300, 3), 255, np.uint8)) == []
 
 

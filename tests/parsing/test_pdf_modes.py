@@ -115,6 +115,13 @@ def test_pages_for_which_there_was_no_time_are_named(parse: Parse) -> None:
     assert any("Time for recognising text was up before pages: 2" in warning for warning in document.warnings)
 
 
+def test_of_pages_with_very_many_lines_the_layout_is_not_looked_at(parse: Parse) -> None:
+    labels = texts(*((20 + 35 * (at % 16), 30 + 15 * (at // 16), str(at)) for at in range(800)), size=5)
+    document = parse(pdf(labels), "map.pdf", settings=mode("layout"))
+    assert document.page_modes == ["fast"]
+    assert document.warnings == ["The layout of pages was not looked at, because of time or of very many lines: 1."]
+
+
 def test_low_confidence_is_told_and_its_text_kept() -> None:
     def line(text: str, confidence: float | None) -> Line:
         box = (60.0, 300.0, 160.0, 312.0)

@@ -15,6 +15,7 @@ from app.parsing.sandbox import parse_file, start_sandbox
 from app.parsing.settings import ParsingSettings
 from app.parsing.source import Source
 from tests.files.manifest import ExpectedFile, manifest, match
+from tests.parsing import bombs
 from tests.parsing.conftest import of_kind
 from tests.parsing.drawing import CHINESE, pdf, scanned, texts
 
@@ -91,6 +92,7 @@ def test_bad_files_say_why(path: Path) -> None:
         (secret, "wrong", "encrypted"),
         (pdf(texts())[:100], None, "damaged"),
         (pdf(texts()), None, "no_text"),
+        (bombs.pdf_painted_over(5000), None, "too_complex"),
     ):
         with pytest.raises(ParseFailed) as failed:
             parse(path, content, password=password)

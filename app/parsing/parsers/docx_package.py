@@ -77,14 +77,16 @@ class DocxPackage:
 
 def _graphics(package: OoxmlPackage, relations: dict[str, Relation]) -> dict[str, etree._Element]:
     wanted = {identity: found.target for identity, found in relations.items() if found.kind in _GRAPHICS}
-    roots = {identity: package.optional(target) for identity, target in wanted.items()}
-    return {identity: root for identity, root in roots.items() if root is not None}
+    roots = {
+        target: package.optional(target) for target in set(wanted.values())
+    }  # each once, however often it is named
+    return {identity: root for identity, target in wanted.items() if (root := roots[target]) is not None}
 
 
 def _inserted(archive: zipfile.ZipFile, relations: dict[str, Relation]) -> dict[str, bytes]:
-    names = set(archive.namelist())
     wanted = {identity: found.target for identity, found in relations.items() if found.kind == "aFChunk"}
-    return {identity: archive.read(target) for identity, target in wanted.items() if target in names}
+    files = {target: archive.read(target) for target in set(wanted.values()) & set(archive.namelist())}
+    return {identity: files[target] for identity, target in wanted.items() if target in files}
 
 
 def _holds_anything(part: etree._Element | None) -> bool:

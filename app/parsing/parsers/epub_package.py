@@ -9,6 +9,7 @@ from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
 
 from app.parsing.encoding import decode
+from app.parsing.parsers.html_bounds import check_bounds
 from app.parsing.parsers.xml_tree import attribute, children, first, local_name, parse_xml
 from app.parsing.reasons import parse_failure
 
@@ -38,7 +39,9 @@ class EpubPackage:
 
     @classmethod
     def read(cls, archive: zipfile.ZipFile) -> "EpubPackage":
-        """Raises `ParseFailed` (`encrypted`, `damaged`), `KeyError` and `XMLSyntaxError` (a part that it needs)."""
+        """Raises `ParseFailed` (`encrypted`, `damaged`, `too_complex`), and of a part that it needs `KeyError` and
+        `XMLSyntaxError`.
+        """
         package = cls(archive)
         container = parse_xml(archive.read(_CONTAINER))
         roots = [attribute(node, "full-path") for node in container.iter("{*}rootfile")]
@@ -74,7 +77,9 @@ class EpubPackage:
         content = self._optional(name)
         if not content:
             return {}
-        tree = LexborHTMLParser(decode(content).text)
+        text = decode(content).text
+        check_bounds(text)
+        tree = LexborHTMLParser(text)
         found: dict[str, str] = {}
         for nav in tree.css("nav"):
             if (nav.attributes.get("epub:type") or "toc") != "toc":

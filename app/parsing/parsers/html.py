@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from app.parsing.decoded import read_text
 from app.parsing.document import Element, ElementKind, ParsedDocument, Table
 from app.parsing.encoding import declared_html_encoding
-from app.parsing.parsers.html_depth import check_depth
+from app.parsing.parsers.html_bounds import check_bounds
 from app.parsing.parsers.html_inline import math_text, ruby_text
 from app.parsing.parsers.html_pages import page_break, without_page_numbers
 from app.parsing.parsers.html_styled_tables import (
@@ -56,7 +56,7 @@ class HtmlParser:
         data = source.path.read_bytes()
         text, encoding, warnings = read_text(source, declared=declared_html_encoding(data), data=data)
         text = closed_as_html(text) if is_xhtml(text) else text
-        check_depth(text)
+        check_bounds(text)
         tree = LexborHTMLParser(text)
         title = tree.css_first("head title")
         mark_styled_tables(tree)
@@ -85,7 +85,7 @@ def _main_elements(page: str, elements: list[Element]) -> tuple[list[Element], l
 
 def html_elements(fragment: str, *, max_cells: int = 1_000_000) -> list[Element]:
     """Elements of a piece of HTML that stands in another document. Raises `ParseFailed` (`too_complex`)."""
-    check_depth(fragment)
+    check_bounds(fragment)
     body = LexborHTMLParser(fragment).body
     walker = _Walker(max_cells=max_cells)
     if body is not None:

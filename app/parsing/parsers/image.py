@@ -1,8 +1,10 @@
-"""Pictures: PNG, JPEG, TIFF with all its pages, BMP, WebP and GIF (their first frame), read by OCR."""
+"""Pictures: PNG, JPEG, TIFF with its pages, BMP, WebP and GIF, read by OCR; of what moves, the first frame."""
 
 import struct
+import time
 import warnings
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 from PIL import Image, ImageOps, ImageSequence
@@ -24,20 +26,21 @@ _UNREADABLE = (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError
 
 class ImageParser:
     def parse(self, source: Source) -> ParsedDocument:
-        """Bounding boxes are in pixels of each picture as its EXIF orientation shows it."""
+        """Bounding boxes are in pixels of each picture as its EXIF orientation shows it.
+
+        Raises `ParseFailed`: `damaged`, `too_complex`.
+        """
         source.recognising()
-        pages: list[PageLines] = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd metadata and of sizes, which are judged here
             try:
-                for picture, scale in _pictures(source):
-                    height, width = picture.shape[0] * scale, picture.shape[1] * scale
-                    pages.append(recognised_page(recognise(picture), width, height, scale))
+                with Image.open(source.path, formats=_FORMATS) as image:
+                    count, goes_on = _frame_count(image, source.limits.frames)
+                    pages = list(_pages(image, count, source))
             except Image.DecompressionBombError as error:
                 raise parse_failure("too_complex") from error
             except _UNREADABLE as error:
                 raise parse_failure("damaged") from error
-        unsure = unsure_pages((number, page.lines) for number, page in enumerate(pages, start=1))
         modes = [PageMode.OCR] * len(pages)
         return ParsedDocument(
             media_type=source.media_type,
@@ -46,23 +49,51 @@ class ImageParser:
             page_modes=list(modes),
             elements=list(elements(pages, {})),
             metadata={"page_modes": counted(modes)},
-            warnings=[low_confidence(unsure)] if unsure else [],
+            warnings=list(_warnings(pages, count, goes_on=goes_on)),
         )
 
 
-def _pictures(source: Source) -> Iterator[tuple[Picture, float]]:
-    """Each page with how many of its own pixels make one of the picture's."""
-    with Image.open(source.path, formats=_FORMATS) as image:
-        count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
-        if count > source.limits.pages:
-            raise parse_failure("too_complex", f"It has {count} pages.")
-        for number, frame in enumerate(ImageSequence.Iterator(image), start=1):
-            if frame.width * frame.height > source.limits.picture_pixels:
-                raise parse_failure("too_complex", f"It has {frame.width} x {frame.height} pixels.")
-            yield _picture(frame)
-            source.progress(number, count)
-            if number == count:
-                return
+def _frame_count(image: Image.Image, most: int) -> tuple[int, bool]:
+    """How many frames are to be read, and whether others follow them. Pillow's own count would follow them all."""
+    if image.format != "TIFF":
+        return 1, _is_animated(image)
+    for number in range(1, most + 1):
+        try:
+            image.seek(number)
+        except EOFError:
+            return number, False
+    return most, True
+
+
+def _is_animated(image: Image.Image) -> bool:
+    try:
+        return bool(getattr(image, "is_animated", False))
+    except _UNREADABLE:  # what follows the first frame is broken
+        return True
+
+
+def _pages(image: Image.Image, count: int, source: Source) -> Iterator[PageLines]:
+    """The first `count` frames, as far as there is time; one at least."""
+    started = time.process_time()
+    for number, frame in enumerate(islice(ImageSequence.Iterator(image), count), start=1):
+        if number > 1 and time.process_time() - started > source.limits.ocr_seconds:
+            return
+        if frame.width * frame.height > source.limits.picture_pixels:
+            raise parse_failure("too_complex", f"It has {frame.width} x {frame.height} pixels.")
+        picture, scale = _picture(frame)
+        height, width = picture.shape[0] * scale, picture.shape[1] * scale
+        yield recognised_page(recognise(picture), width, height, scale)
+        source.progress(number, count)
+
+
+def _warnings(pages: list[PageLines], count: int, *, goes_on: bool) -> Iterator[str]:
+    unsure = unsure_pages((number, page.lines) for number, page in enumerate(pages, start=1))
+    if unsure:
+        yield low_confidence(unsure)
+    if len(pages) < count:
+        yield f"Time for recognising text was up before page {len(pages) + 1} of {count}."
+    if goes_on:
+        yield f"Frames after the first {count} were not read." if count > 1 else "Only its first frame was read."
 
 
 def _picture(frame: Image.Image) -> tuple[Picture, float]:

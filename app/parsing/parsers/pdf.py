@@ -16,7 +16,7 @@ from app.parsing.parsers.pdf_figure_tables import figure_tables
 from app.parsing.parsers.pdf_grids import FoundTable, Word, lies_in
 from app.parsing.parsers.pdf_lined_tables import banded_tables, lined_tables
 from app.parsing.parsers.pdf_lines import UNMOVED, UPRIGHT, Box, Line, PageLines, as_stored, turned
-from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
+from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PAINTED, MOST_PIXELS, PageFacts
 from app.parsing.parsers.pdf_row_rules import banded, horizontal_rules
 from app.parsing.parsers.pdf_tables import boxed_tables, ruled_tables
 from app.parsing.parsers.pdf_text import Drawing, PageText
@@ -24,17 +24,48 @@ from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
 _MAX_CONTENT = 2 * 1024 * 1024
+_DEEPEST_OUTLINE = 100
+"""Levels. MuPDF follows them by recursion, until the process has no stack left."""
+_MOST_OUTLINED = 100_000
 _CACHE_EVERY = 50  # pages after which MuPDF's cache of fonts and images is emptied
 
 
 class PdfParser:
     def parse(self, source: Source) -> ParsedDocument:
         try:
-            with pymupdf.open(source.path, filetype="pdf") as document:
+            with _Document(source.path, filetype="pdf") as document:
                 _unlock(document, source.password)
                 return pdf_reader.read(_opened(document), source)
         except (pymupdf.FileDataError, pymupdf.EmptyFileError, pymupdf.mupdf.FzErrorBase) as error:
             raise parse_failure("damaged") from error
+
+
+class _Document(pymupdf.Document):
+    """Reads its outline when that is wanted, and not when it is opened, before anyone could look how deep it is."""
+
+    reads_outline = False
+
+    def _loadOutline(self) -> pymupdf.Outline | None:
+        return super()._loadOutline() if self.reads_outline else None  # type: ignore[no-untyped-call]
+
+    def has_sound_outline(self) -> bool:
+        """Whether MuPDF may read the outline: it goes round no circle, but as deep as there are levels."""
+        waiting, seen = [(self._entry(self.pdf_catalog(), "Outlines/First"), 1)], {0}
+        while waiting:
+            entry, level = waiting.pop()
+            if entry in seen:
+                continue
+            seen.add(entry)
+            if level > _DEEPEST_OUTLINE or len(seen) > _MOST_OUTLINED:
+                return False
+            waiting += [(self._entry(entry, "Next"), level), (self._entry(entry, "First"), level + 1)]
+        return True
+
+    def _entry(self, xref: int, key: str) -> int:
+        """The number of the object that a dictionary names there, 0 for none."""
+        kind, value = self.xref_get_key(xref, key)
+        number = int(value.split()[0]) if kind == "xref" else 0
+        return number if number < self.xref_length() else 0
 
 
 def _unlock(document: pymupdf.Document, password: str | None) -> None:
@@ -46,7 +77,7 @@ def _unlock(document: pymupdf.Document, password: str | None) -> None:
         raise parse_failure("encrypted", "The password given does not open it.")
 
 
-def _opened(document: pymupdf.Document) -> "_File":
+def _opened(document: _Document) -> "_File":
     try:
         return _File(document)
     except RuntimeError as error:  # PyMuPDF's, for a page tree that names more pages than the file has objects
@@ -57,12 +88,17 @@ _ROTATION = {(0, -1): 270, (-1, 0): 180, (0, 1): 90}
 """Of a page, as `show_pdf_page` counts degrees, that makes text of a direction upright."""
 
 
+_PICTURES = frozenset(("fill-image", "fill-imgmask", "fill-shade"))
+_WEIGHTS = dict.fromkeys(_PICTURES, 1.0) | dict.fromkeys(("fill-path", "stroke-path"), 0.1)
+"""Of what `MOST_PAINTED` counts. Type is left out: it is small, and drawn from a cache."""
+
+
 class _File:
     name = f"pymupdf {pymupdf.VersionBind}"
     # PyMuPDF raises the latter two for bad page trees and contents.
     page_errors: tuple[type[Exception], ...] = (pymupdf.mupdf.FzErrorBase, RuntimeError, ValueError)
 
-    def __init__(self, document: pymupdf.Document) -> None:
+    def __init__(self, document: _Document) -> None:
         self._document = document
         self._is_small = Path(document.name).stat().st_size <= _MAX_CONTENT
         self.page_count: int = document.page_count
@@ -79,7 +115,10 @@ class _File:
         page = self._document.load_page(number)
         return _Page(page, draws_little=self._is_small or _content_bytes(page) <= _MAX_CONTENT)
 
-    def contents(self) -> list[tuple[int, str, int]]:
+    def contents(self) -> list[tuple[int, str, int]] | None:
+        if not self._document.has_sound_outline():
+            return None
+        self._document.reads_outline = True
         return [(level, title, page) for level, title, page, *_ in self._document.get_toc(simple=True)]
 
 
@@ -101,14 +140,15 @@ class _Page:
         return lines
 
     def facts(self, text: PageFacts) -> PageFacts:
-        whole = abs(self._page.rect) or 1.0
-        covered = [abs(pymupdf.Rect(image["bbox"]) & self._page.rect) for image in self._page.get_image_info()]
+        covered = [share for kind, share in self._painted() if kind in _PICTURES]
         strokes = 0
         if not covered and self._draws_little:
             strokes = sum(len(path["items"]) for path in self._page.get_cdrawings())
-        return replace(text, pictured=max(covered, default=0.0) / whole, strokes=strokes)
+        return replace(text, pictured=max(covered, default=0.0), strokes=strokes)
 
-    def picture(self) -> tuple[Picture, float]:
+    def picture(self) -> tuple[Picture, float] | None:
+        if sum(share * _WEIGHTS.get(kind, 0.0) for kind, share in self._painted()) > MOST_PAINTED:
+            return None
         self._page.set_rotation(self._rotation)
         area = self._page.rect.width * self._page.rect.height
         scale = max(72 / DOTS_PER_INCH, (area / MOST_PIXELS) ** 0.5)
@@ -116,6 +156,18 @@ class _Page:
         self._page.set_rotation(0)
         # Copied: the view does not keep the pixels alive.
         return np.array(pixels.samples_mv, np.uint8).reshape(pixels.height, pixels.width, 3), scale
+
+    def _painted(self) -> Iterator[tuple[str, float]]:
+        """What is painted on the page, and on how much of it; of pages of very many strokes the pictures alone."""
+        page = self._page.rect
+        whole = abs(page) or 1.0
+        if self._draws_little:
+            painted = self._page.get_bboxlog()
+        else:
+            painted = [("fill-image", image["bbox"]) for image in self._page.get_image_info()]
+        for kind, (x0, y0, x1, y1) in painted:
+            width, height = min(x1, page.x1) - max(x0, page.x0), min(y1, page.y1) - max(y0, page.y0)
+            yield kind, max(0.0, width) * max(0.0, height) / whole
 
     def find_tables(self, found: PageLines) -> bool:
         if not self._draws_little:

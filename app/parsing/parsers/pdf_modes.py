@@ -18,6 +18,9 @@ DOTS_PER_INCH = 200
 """Of the picture of a page that OCR is given."""
 MOST_PIXELS = 12_000_000
 """Of such a picture, by fewer dots an inch; A3 has 7.7 million at 200."""
+MOST_PAINTED = 100
+"""How often a page may be painted over, by pictures and shadings, or ten times as often by lines and areas, to be drawn
+as a picture: some seconds. Scans do it a few times at most."""
 UNSURE = 0.6
 """OCR below this confidence is flagged."""
 

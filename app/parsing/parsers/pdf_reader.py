@@ -27,6 +27,10 @@ from app.parsing.source import Source
 
 _METADATA = {"author": "author", "creationDate": "created", "modDate": "modified", "subject": "subject"}
 
+_MOST_LAID_OUT = 600
+"""Lines of a page that are given to the model of page layout, which takes ten seconds for as many that lie about
+anyhow, and a minute for twice as many. Dense pages of print have 300."""
+
 
 class PdfPage(Protocol):
     """One page of an engine's, opened when it is made. Any call may raise one of the file's `page_errors`."""
@@ -37,8 +41,8 @@ class PdfPage(Protocol):
     def facts(self, text: PageFacts) -> PageFacts:
         """Those of the text layer, with pictures and strokes looked up."""
 
-    def picture(self) -> tuple[Picture, float]:
-        """The page as it is shown, and how many points make one pixel."""
+    def picture(self) -> tuple[Picture, float] | None:
+        """The page as it is shown, and how many points make one pixel; None where drawing it would take too long."""
 
     def find_tables(self, found: PageLines) -> bool:
         """Replaces the lines of each ruled table by the table; False where the page is too much for that."""
@@ -63,8 +67,8 @@ class PdfFile(Protocol):
     def page(self, number: int) -> PdfPage:
         """From 0."""
 
-    def contents(self) -> list[tuple[int, str, int]]:
-        """The outline: level from 1, title, page from 1."""
+    def contents(self) -> list[tuple[int, str, int]] | None:
+        """The outline: level from 1, title, page from 1; None where it is too large or too deep to be read."""
 
 
 def read(file: PdfFile, source: Source) -> ParsedDocument:
@@ -80,14 +84,18 @@ def read(file: PdfFile, source: Source) -> ParsedDocument:
     if not any(page.lines or page.strays for page in reader.pages):
         if file.is_repaired:
             raise parse_failure("damaged")
+        if reader.overpainted:
+            raise parse_failure("too_complex", "Its pages are painted over too often to be read as pictures.")
         raise parse_failure("no_text_layer" if reader.pictured else "no_text")
+    contents = file.contents()
+    left_out = ["Its outline is too large or nests too deeply, and was not read."] if contents is None else []
     return ParsedDocument(
         media_type=source.media_type,
         parser=file.name,
         title=_title(file.information.get("title", "")),
         page_modes=list(reader.modes),
-        warnings=list(_warnings(file, reader)),
-        elements=list(elements(reader.pages, outline_of(file.contents()))),
+        warnings=[*_warnings(file, reader), *left_out],
+        elements=list(elements(reader.pages, outline_of(contents or []))),
         page_count=file.page_count,
         metadata={name: value for key, name in _METADATA.items() if (value := file.information.get(key))}
         | {"page_modes": counted(reader.modes)},
@@ -121,9 +129,11 @@ class _Reader:
         self.pages: list[PageLines] = []
         self.pictured: set[int] = set()
         """Numbers of pages that show something in which no text was found."""
+        self.overpainted: set[int] = set()
+        """Those that paint so much that text in their pictures was not looked for."""
         self.unreadable: set[int] = set()
         self.left_out: dict[PageMode, set[int]] = {mode: set() for mode in PageMode}
-        """Pages on which tables, layout or text in pictures were not looked for, because time was up."""
+        """Pages on which tables, layout or text in pictures were not looked for, for want of time."""
 
     def read_page(self, number: int) -> None:
         try:
@@ -144,6 +154,9 @@ class _Reader:
             if in_time and not page.find_tables(found):
                 self.left_out[PageMode.FAST].add(number)
         if self._wanted == "layout" or (self._wanted == "auto" and shows_table(found.lines)):
+            if len(found.lines) > _MOST_LAID_OUT:
+                self.left_out[PageMode.LAYOUT].add(number)
+                return PageMode.FAST, found
             with self._in_time(PageMode.LAYOUT, number) as in_time:
                 if in_time and page.lay_out(found):
                     return PageMode.LAYOUT, found
@@ -164,12 +177,16 @@ class _Reader:
         return None
 
     def _recognised(self, page: PdfPage, number: int) -> PageLines | None:
-        """None where time for it is up."""
+        """None where time for it is up, or the page takes too much of it."""
         self._source.recognising()
         with self._in_time(PageMode.OCR, number) as in_time:
             if not in_time:
                 return None
-            picture, scale = page.picture()
+            drawn = page.picture()
+            if drawn is None:
+                self.overpainted.add(number)
+                return None
+            picture, scale = drawn
             height, width = picture.shape[0] * scale, picture.shape[1] * scale
             return recognised_page(recognise(picture), width, height, scale)
 
@@ -204,7 +221,12 @@ def _warnings(file: PdfFile, reader: _Reader) -> Iterator[str]:
     if reader.left_out[PageMode.FAST]:
         count = len(reader.left_out[PageMode.FAST])
         yield f"Tables were not looked for on {count} pages, because of their number or drawings."
+    if reader.left_out[PageMode.LAYOUT]:
+        left_out = listed(reader.left_out[PageMode.LAYOUT])
+        yield f"The layout of pages was not looked at, because of time or of very many lines: {left_out}."
     if reader.left_out[PageMode.OCR]:
         yield f"Time for recognising text was up before pages: {listed(reader.left_out[PageMode.OCR])}."
+    if reader.overpainted:
+        yield f"Pages that are painted over too often to be read as pictures: {listed(reader.overpainted)}."
     if file.attachments:
         yield f"Attached files were not read: {file.attachments}."

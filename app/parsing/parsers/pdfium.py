@@ -4,7 +4,9 @@ It gives the text layer and pictures of pages, so columns, headings, lists and O
 (their text is read row by row), the model of page layout, and the repair of damaged files.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from app.parsing.document import ParsedDocument
 from app.parsing.ocr import Picture
 from app.parsing.parsers import pdf_reader
 from app.parsing.parsers.pdf_lines import UNMOVED, Box, Matrix, PageLines
-from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PIXELS, PageFacts
+from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PAINTED, MOST_PIXELS, PageFacts
 from app.parsing.parsers.pdfium_text import page_lines
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
@@ -28,6 +30,8 @@ _METADATA = {
     "ModDate": "modDate",
 }
 _OBJECTS_LOOKED_AT = 10_000
+_WEIGHTS = {_raw.FPDF_PAGEOBJ_IMAGE: 1.0, _raw.FPDF_PAGEOBJ_SHADING: 1.0, _raw.FPDF_PAGEOBJ_PATH: 0.1}
+"""Of what `MOST_PAINTED` counts."""
 
 
 class PdfiumParser:
@@ -93,21 +97,17 @@ class _Page:
         return lines
 
     def facts(self, text: PageFacts) -> PageFacts:
-        left, bottom, right, top = self._bounds
-        whole = (right - left) * (top - bottom) or 1.0
         largest, strokes = 0.0, 0
-        for count, item in enumerate(self._page.get_objects(max_depth=3)):
-            if count >= _OBJECTS_LOOKED_AT:
-                break
+        for item, share in self._items():
             if item.type == _raw.FPDF_PAGEOBJ_IMAGE:
-                x0, y0, x1, y1 = item.get_bounds()
-                shown = max(0.0, min(x1, right) - max(x0, left)) * max(0.0, min(y1, top) - max(y0, bottom))
-                largest = max(largest, shown)
+                largest = max(largest, share)
             elif item.type == _raw.FPDF_PAGEOBJ_PATH:
                 strokes += _raw.FPDFPath_CountSegments(item)
-        return replace(text, pictured=largest / whole, strokes=0 if largest else strokes)
+        return replace(text, pictured=largest, strokes=0 if largest else strokes)
 
-    def picture(self) -> tuple[Picture, float]:
+    def picture(self) -> tuple[Picture, float] | None:
+        if sum(share * _WEIGHTS.get(item.type, 0.0) for item, share in self._items()) > MOST_PAINTED:
+            return None
         width, height = self._page.get_size()
         scale = max(72 / DOTS_PER_INCH, (width * height / MOST_PIXELS) ** 0.5)
         bitmap = self._page.render(scale=1 / scale, rev_byteorder=True)
@@ -115,6 +115,15 @@ class _Page:
             return np.array(bitmap.to_numpy()[:, :, :3], np.uint8), scale
         finally:
             bitmap.close()
+
+    def _items(self) -> Iterator[tuple[Any, float]]:
+        """The first of what is painted on the page, and on how much of it."""
+        left, bottom, right, top = self._bounds
+        whole = (right - left) * (top - bottom) or 1.0
+        for item in islice(self._page.get_objects(max_depth=3), _OBJECTS_LOOKED_AT):
+            x0, y0, x1, y1 = item.get_bounds()
+            shown = max(0.0, min(x1, right) - max(x0, left)) * max(0.0, min(y1, top) - max(y0, bottom))
+            yield item, shown / whole
 
     def find_tables(self, found: PageLines) -> bool:
         """There are none to be had; that is said once in the README, not on every page."""

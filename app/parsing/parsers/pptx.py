@@ -20,7 +20,7 @@ from app.parsing.parsers.pptx_graphics import chart_elements, diagram_elements, 
 from app.parsing.parsers.pptx_shapes import Inherited, Shape, placeholders, shapes
 from app.parsing.parsers.pptx_text import body_lines, paragraphs
 from app.parsing.parsers.slide_order import in_reading_order
-from app.parsing.parsers.xml_tree import attribute, first, local_name
+from app.parsing.parsers.xml_tree import attribute, first, local_name, qualified_attribute
 from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
@@ -95,7 +95,7 @@ class _Deck:
         main = self.package.main_part("ppt/presentation.xml")
         listed = first(self.package.root(main), "sldIdLst")
         relations = self.package.relations(main)
-        identities = [_relation_id(node) for node in listed] if listed is not None else []
+        identities = [qualified_attribute(node, "id") for node in listed] if listed is not None else []
         self.pages = len(identities)
         if self.pages > self.source.limits.pages:
             raise parse_failure("too_complex", f"It has {self.pages} slides.")
@@ -197,11 +197,6 @@ class _Deck:
 def _own_title(title: str) -> str:
     """Empty where it is only what the program calls every new file."""
     return "" if _DEFAULT_TITLE.fullmatch(title.strip()) else title
-
-
-def _relation_id(node: etree._Element) -> str:
-    """`r:id`, which stands beside an `id` of its own."""
-    return next((str(value) for key, value in node.attrib.items() if str(key).endswith("}id")), "")
 
 
 def _ordered(slide: _Slide) -> Iterator[Shape]:

@@ -4,7 +4,7 @@ Elements are compared by local name: the namespaces of office formats differ by 
 matters here. Entities are never expanded, nothing is fetched, and libxml2's own bounds on depth and text stay on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lxml import etree
 
@@ -48,12 +48,18 @@ def first(node: etree._Element | None, *names: str) -> etree._Element | None:
 
 def attribute(node: etree._Element | None, name: str) -> str:
     """The value of an attribute in any namespace, empty where it is missing."""
-    if node is None:
-        return ""
-    for key, value in node.attrib.items():
-        if str(key).rpartition("}")[2] == name:
-            return str(value)
-    return ""
+    return "" if node is None else _value(node, lambda key: key.rpartition("}")[2] == name)
+
+
+def qualified_attribute(node: etree._Element, name: str) -> str:
+    """The value of an attribute in any namespace but none, empty where it is missing."""
+    return _value(node, lambda key: key.endswith("}" + name))
+
+
+def _value(node: etree._Element, is_wanted: Callable[[str], bool]) -> str:
+    # By keys: libxml2 looks for a value from the first attribute on, and for all of them in time by their square.
+    key = next((key for key in map(str, node.attrib) if is_wanted(key)), None)
+    return "" if key is None else str(node.get(key))
 
 
 def number(text: str, default: int = 0) -> int:
