@@ -26,7 +26,7 @@ _BOLD, _MONO = pymupdf.TEXT_FONT_BOLD, pymupdf.TEXT_FONT_MONOSPACED
 _SUPERSCRIPT = pymupdf.TEXT_FONT_SUPERSCRIPT
 _Type = tuple[str, int, float]
 """Font, flags and size of a span."""
-_text, _box, _type = itemgetter("text"), itemgetter("bbox"), itemgetter("font", "flags", "size")
+_text, _type = itemgetter("text"), itemgetter("font", "flags", "size")
 _drawing = itemgetter("bbox", "stroked", "isrect")
 _SAME_PLACE = 0.15  # of the height of a line, which is some 1.4 times the size of its type
 
@@ -47,12 +47,10 @@ class PageText:
     """
 
     def __init__(self, page: pymupdf.Page, *, drawings: bool) -> None:
-        self._page = page
         rect = page.rect
         self.width, self.height = rect.width, rect.height
         self._textpage = page.get_textpage(flags=TEXT_FLAGS | (_WITH_DRAWINGS if drawings else 0))
-        blocks = page.get_text("dict", textpage=self._textpage)["blocks"]
-        self._blocks: list[dict[str, Any]] = blocks
+        self._blocks: list[dict[str, Any]] = self._textpage.extractDICT()["blocks"]
 
     def lines(self) -> PageLines:
         found: list[tuple[tuple[int, int], Line]] = []
@@ -74,7 +72,7 @@ class PageText:
 
     def words(self) -> list[Any]:
         """As PyMuPDF has them: box, text, numbers of block, line and word. Of lines that are printed twice, too."""
-        words: list[Any] = self._page.get_text("words", textpage=self._textpage)
+        words: list[Any] = self._textpage.extractWORDS()
         return words
 
 
@@ -108,12 +106,17 @@ def _line(raw: dict[str, Any], number: LineNumber) -> Line | None:
 def _of_shown(raw: dict[str, Any]) -> tuple["_Style", Box]:
     """Style and box of those of a line's spans that are not blank."""
     spans = raw["spans"]
+    lengths: dict[_Type, int] = {}
+    boxes: list[Box] = []
     # MuPDF parts a line at each space that it puts in itself, so many spans may be of one type.
-    shown = [span for span in spans if span["text"].strip()]
-    types = list(map(_type, shown))
-    styles = set(starmap(_style, set(types)))
-    style = styles.pop() if len(styles) == 1 else _mixed_style(types, shown)
-    return style, raw["bbox"] if len(shown) == len(spans) else union(list(map(_box, shown)))
+    for span in spans:
+        length = len(span["text"].strip())
+        if length:
+            type_ = _type(span)
+            lengths[type_] = lengths.get(type_, 0) + length
+            boxes.append(span["bbox"])
+    style = _mixed_style(lengths) if len(lengths) > 1 else _style(*type_)
+    return style, raw["bbox"] if len(boxes) == len(spans) else union(boxes)
 
 
 class _Style(NamedTuple):
@@ -125,10 +128,8 @@ class _Style(NamedTuple):
     formula: bool
 
 
-def _mixed_style(types: list[_Type], spans: list[dict[str, Any]]) -> _Style:
-    lengths: dict[_Type, int] = {}
-    for type_, text in zip(types, map(_text, spans), strict=True):
-        lengths[type_] = lengths.get(type_, 0) + len(text.strip())
+def _mixed_style(lengths: dict[_Type, int]) -> _Style:
+    """Of so many characters of each type."""
     sizes: dict[float, int] = {}
     length = bold = mono = formula = 0
     for type_, shown in lengths.items():
