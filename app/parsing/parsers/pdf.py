@@ -122,7 +122,7 @@ class _Page:
             return False
         drawings = self._read.drawings()
         if found.turn != UPRIGHT:
-            drawings = [drawing._replace(box=self._turned(drawing.box, found)) for drawing in drawings]
+            drawings = [(self._turned(box, found), stroked, plain) for box, stroked, plain in drawings]
         words = cache(partial(self._words, found))
 
         def upright_words() -> list[Word]:
@@ -190,7 +190,7 @@ class _Page:
 
 def _outside(tables: list[FoundTable], drawings: list[Drawing]) -> list[Drawing]:
     for table in tables:
-        drawings = [drawing for drawing in drawings if not lies_in(drawing.box, table.box)]
+        drawings = [drawing for drawing in drawings if not lies_in(drawing[0], table.box)]
     return drawings
 
 

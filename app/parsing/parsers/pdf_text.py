@@ -1,7 +1,6 @@
 """The text layer of a page and what is drawn beside it, as PyMuPDF gives them in one pass."""
 
 from functools import lru_cache
-from itertools import starmap
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -28,17 +27,11 @@ _Type = tuple[str, int, float]
 """Font, flags and size of a span."""
 _text, _type = itemgetter("text"), itemgetter("font", "flags", "size")
 _drawing = itemgetter("bbox", "stroked", "isrect")
+Drawing = tuple[Box, bool, bool]
+"""One straight piece of a drawing, or the whole where it is not made of rectangles and straight lines: its box on the
+page as stored, with the width of the stroke; whether it is stroked; and whether it is plain, that is a rectangle or a
+line along an axis: of others only the box is known."""
 _SAME_PLACE = 0.15  # of the height of a line, which is some 1.4 times the size of its type
-
-
-class Drawing(NamedTuple):
-    """One straight piece of a drawing, or the whole where it is not made of rectangles and straight lines."""
-
-    box: Box
-    """On the page as stored, with the width of the stroke."""
-    stroked: bool
-    plain: bool
-    """Whether it is a rectangle or a line along an axis; of others only the box is known."""
 
 
 class PageText:
@@ -68,7 +61,7 @@ class PageText:
 
     def drawings(self) -> list[Drawing]:
         """Empty where they were not asked for."""
-        return list(starmap(Drawing, map(_drawing, [block for block in self._blocks if block["type"] == _DRAWING])))
+        return [_drawing(block) for block in self._blocks if block["type"] == _DRAWING]
 
     def words(self) -> list[Any]:
         """As PyMuPDF has them: box, text, numbers of block, line and word. Of lines that are printed twice, too."""
