@@ -24,7 +24,7 @@ from app.parsing.reasons import parse_failure
 from app.parsing.source import Source
 
 _MAX_CONTENT = 2 * 1024 * 1024
-_CACHE_EVERY = 50  # pages after which MuPDF's cache of fonts and images is emptied
+_CACHE_EVERY = 200  # pages after which MuPDF's cache is emptied, whose fonts have to be read again then
 
 
 class PdfParser:
