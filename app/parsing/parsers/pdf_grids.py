@@ -125,7 +125,7 @@ def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | 
 
 def band_of(edges: list[float], ends: float) -> int:
     """Of the bands between edges, the one that holds the middle of two ends, given by their sum, or the nearest."""
-    return min(max(bisect_right(edges, ends / 2) - 1, 0), len(edges) - 2)
+    return bisect_right(edges, ends / 2, 1, len(edges) - 1) - 1
 
 
 def _text(words: list[Word]) -> str:

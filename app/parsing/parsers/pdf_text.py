@@ -40,10 +40,11 @@ class PageText:
     """
 
     def __init__(self, page: pymupdf.Page, *, drawings: bool) -> None:
-        rect = page.rect
-        self.width, self.height = rect.width, rect.height
         self._textpage = page.get_textpage(flags=TEXT_FLAGS | (_WITH_DRAWINGS if drawings else 0))
-        self._blocks: list[dict[str, Any]] = self._textpage.extractDICT()["blocks"]
+        content = self._textpage.extractDICT()
+        self.width: float = content["width"]
+        self.height: float = content["height"]
+        self._blocks: list[dict[str, Any]] = content["blocks"]
 
     def lines(self) -> PageLines:
         found: list[tuple[tuple[int, int], Line]] = []
