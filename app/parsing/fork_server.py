@@ -22,6 +22,8 @@ from app.parsing.child import run
 from app.parsing.confinement import adopt_orphans
 from app.parsing.registry import PDF_ENGINES, registry
 
+_OBJECTS_PER_COLLECTION = 50_000
+
 
 class ForkServer:
     def __init__(self, control: socket.socket) -> None:
@@ -112,6 +114,13 @@ def main() -> None:
     registry.register(media_types.PDF, PDF_ENGINES[sys.argv[3]])
     adopt_orphans()
     registry.preload()
-    gc.collect()
-    gc.freeze()  # children collect only what they make, and share the rest
+    collect_seldom()
     ForkServer(control).serve()
+
+
+def collect_seldom() -> None:
+    """Children share what is loaded, and the collector looks only through what they make: seldom, since a parser's many
+    small objects are either gone by themselves soon or part of the document."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)

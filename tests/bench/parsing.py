@@ -18,7 +18,6 @@ machine disturbs little; it leaves out the sandbox, whose work is done by other 
 
 import argparse
 import asyncio
-import gc
 import random
 import tempfile
 import time
@@ -28,6 +27,7 @@ from statistics import median
 
 import pymupdf
 
+from app.parsing.fork_server import collect_seldom
 from app.parsing.limits import ParseLimits
 from app.parsing.parse import parse_document
 from app.parsing.parsers.pdf_text import TEXT_FLAGS
@@ -125,8 +125,7 @@ def main(files: list[Path], rounds: int, *, cpu_time: bool) -> None:
             sides[SANDBOX] = in_sandbox(runner)
         for read in sides.values():
             read(files[0])
-        gc.collect()
-        gc.freeze()  # as the sandbox does: what is loaded is not looked through again and again
+        collect_seldom()  # as the sandbox does
         taken = [
             {name: seconds(name, read, files, clock) for name, read in sides.items() if turn == 0 or name != TABLES}
             for turn in range(rounds)

@@ -27,7 +27,7 @@ _MAX_CONTENT = 2 * 1024 * 1024
 _DEEPEST_OUTLINE = 100
 """Levels. MuPDF follows them by recursion, until the process has no stack left."""
 _MOST_OUTLINED = 100_000
-_CACHE_EVERY = 50  # pages after which MuPDF's cache of fonts and images is emptied
+_CACHE_EVERY = 200  # pages after which MuPDF's cache is emptied, whose fonts have to be read again then
 
 
 class PdfParser:
@@ -174,7 +174,7 @@ class _Page:
             return False
         drawings = self._read.drawings()
         if found.turn != UPRIGHT:
-            drawings = [drawing._replace(box=self._turned(drawing.box, found)) for drawing in drawings]
+            drawings = [(self._turned(box, found), stroked, plain) for box, stroked, plain in drawings]
         words = cache(partial(self._words, found))
 
         def upright_words() -> list[Word]:
@@ -242,7 +242,7 @@ class _Page:
 
 def _outside(tables: list[FoundTable], drawings: list[Drawing]) -> list[Drawing]:
     for table in tables:
-        drawings = [drawing for drawing in drawings if not lies_in(drawing.box, table.box)]
+        drawings = [drawing for drawing in drawings if not lies_in(drawing[0], table.box)]
     return drawings
 
 

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from app.parsing.parsers.pdf_grids import Word, middle, text_lines
-from app.parsing.parsers.pdf_lines import Line, LineNumber
+from app.parsing.parsers.pdf_lines import Line, LineNumber, union
 
 _SPACE = 0.5  # heights of type: runs that are nearer are one
 _TOUCHING = 0.1
@@ -153,7 +153,7 @@ def _row(words: list[Word], lines: frozenset[LineNumber]) -> Row:
     says_figures = any(run.kind is Kind.FIGURE and not is_year(run.text) for run in figures)
     if not says_figures or any(run.kind is Kind.TEXT for run in figures):
         names, figures = runs, []
-    top, bottom = min(word[1] for word in words), max(word[3] for word in words)
+    _, top, _, bottom = union([word[:4] for word in words])
     is_nested = any(after[0] < before[2] - 1 for before, after in pairwise(words))
     return Row(top, bottom, names, figures, lines, is_nested)
 
@@ -172,8 +172,7 @@ def _run(words: list[Word]) -> Run:
     text = words[0][4]
     for before, word in pairwise(words):
         text += word[4] if word[0] - before[2] < _TOUCHING * (before[3] - before[1]) else f" {word[4]}"
-    top, bottom = min(word[1] for word in words), max(word[3] for word in words)
-    return Run(words[0][0], top, max(word[2] for word in words), bottom, text, _kind(text))
+    return Run(*union([word[:4] for word in words]), text, _kind(text))
 
 
 def _kind(text: str) -> Kind:

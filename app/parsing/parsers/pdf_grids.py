@@ -129,7 +129,7 @@ def column_of(word: Word, xs: list[float]) -> int:
 
 
 def _band_of(edges: list[float], at: float) -> int:
-    return min(max(bisect_right(edges, at) - 1, 0), len(edges) - 2)
+    return bisect_right(edges, at, 1, len(edges) - 1) - 1
 
 
 def _text(words: list[Word]) -> str:

@@ -56,25 +56,34 @@ class KindOf:
 
     def __init__(self, paragraphs: list[Paragraph], outline: Outline, sizes: Counter[float]) -> None:
         self._outline = outline
-        self.body_size = _body_size(sizes)
-        self._levels = self._levels_by_size(paragraphs)
+        self._body_size = _body_size(sizes)
+        self._levels = self._heading_levels(paragraphs)
 
-    def _levels_by_size(self, paragraphs: list[Paragraph]) -> dict[float, int]:
-        """Larger type is higher. Where the outline names headings of a size, its level is that size's."""
+    def _heading_levels(self, paragraphs: list[Paragraph]) -> dict[int, int]:
+        """By the identity of a paragraph: what the outline names is as deep as it says there; of what looks like a
+        heading, larger type is higher, or has the level that the outline gives to headings of its size."""
+        outlined: dict[int, int] = {}
         named: dict[float, Counter[int]] = {}
-        sizes: set[float] = {0.0}
+        others: list[Paragraph] = []
         for paragraph in paragraphs:
             level = self._by_outline(paragraph)
             if level:
+                outlined[id(paragraph)] = level
                 named.setdefault(self._size_class(paragraph), Counter())[level] += 1
             elif self._may_be_heading(paragraph):
-                sizes.add(self._size_class(paragraph))
-        levels = {size: min(rank, _DEEPEST) for rank, size in enumerate(sorted(sizes, reverse=True), start=1)}
-        return {**levels, **{size: counts.most_common(1)[0][0] for size, counts in named.items()}}
+                others.append(paragraph)
+        sizes = sorted({0.0, *map(self._size_class, others)}, reverse=True)
+        by_size = {size: min(rank, _DEEPEST) for rank, size in enumerate(sizes, start=1)}
+        by_size.update({size: counts.most_common(1)[0][0] for size, counts in named.items()})
+        return outlined | {
+            id(paragraph): _level_by_number(paragraph.text()) or by_size[self._size_class(paragraph)]
+            for paragraph in others
+            if paragraph.role not in (Role.TEXT, Role.LIST_ITEM)
+        }
 
     def _size_class(self, paragraph: Paragraph) -> float:
         """Its size where that is larger than the body's; 0 for headings that only weight sets off."""
-        return paragraph.size if paragraph.size >= self.body_size * _LARGER else 0.0
+        return paragraph.size if paragraph.size >= self._body_size * _LARGER else 0.0
 
     def element(self, paragraph: Paragraph, box: BoundingBox) -> Element:
         """With its box on the page as it is shown."""
@@ -83,7 +92,7 @@ class KindOf:
             return Element(kind=ElementKind.TABLE, table=table, page=page, bbox=box, confidence=sure)
         text = paragraph.text()
         kind = _BY_ROLE.get(paragraph.role) if paragraph.role else None
-        level = 0 if kind else self._by_outline(paragraph) or self._by_looks(paragraph, text)
+        level = 0 if kind else self._levels.get(id(paragraph), 0)
         if level:
             kind = ElementKind.HEADING
         else:
@@ -107,7 +116,7 @@ class KindOf:
 
     def _is_footnote(self, paragraph: Paragraph, text: str) -> bool:
         """By its mark and its smaller type: the body's text stands above it."""
-        return paragraph.size <= _NOTE_SIZE * self.body_size and _NOTE.match(text) is not None
+        return paragraph.size <= _NOTE_SIZE * self._body_size and _NOTE.match(text) is not None
 
     def _by_outline(self, paragraph: Paragraph) -> int:
         entries = self._outline.get(paragraph.page)
@@ -119,20 +128,12 @@ class KindOf:
                 return level
         return 0
 
-    def _by_looks(self, paragraph: Paragraph, text: str) -> int:
-        if paragraph.role in (Role.TEXT, Role.LIST_ITEM) or not self._may_be_heading(paragraph):
-            return 0
-        numbered = _DECIMAL_NUMBER.match(text)
-        if numbered:
-            return min(numbered[0].count(".") + 1, _DEEPEST)
-        return self._levels.get(self._size_class(paragraph), _DEEPEST)
-
     def _may_be_heading(self, paragraph: Paragraph) -> bool:
         if paragraph.first.table is not None or len(paragraph.lines) > 3:
             return False
         size = paragraph.size
-        larger = size >= self.body_size * _LARGER
-        bold = size >= self.body_size * 0.95 and paragraph.bold
+        larger = size >= self._body_size * _LARGER
+        bold = size >= self._body_size * 0.95 and paragraph.bold
         if not (larger or bold or paragraph.role is Role.HEADING) or paragraph.mono:
             return False
         text = paragraph.text()
@@ -144,6 +145,12 @@ class KindOf:
         if text.endswith((".", "。", ",", "，", ";", ":", "：")):
             return False
         return len(paragraph.lines) == 1 or _NUMBERED.match(text) is not None
+
+
+def _level_by_number(heading: str) -> int:
+    """2 for "1.1", 3 for "1.1.1"; 0 where none is before it."""
+    numbered = _DECIMAL_NUMBER.match(heading)
+    return min(numbered[0].count(".") + 1, _DEEPEST) if numbered else 0
 
 
 def _body_size(sizes: Counter[float]) -> float:

@@ -122,10 +122,13 @@ def _main_direction(found: list[tuple[tuple[int, int], Line]]) -> tuple[int, int
 
 
 def union(boxes: Sequence[Box]) -> Box:
-    if len(boxes) == 1:
-        return boxes[0]
-    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
-    return min(lefts), min(tops), max(rights), max(bottoms)
+    left, top, right, bottom = boxes[0]
+    for x0, y0, x1, y1 in boxes[1:]:  # compared here: `min` and `max` take several times as long for a few boxes
+        left = x0 if x0 < left else left
+        top = y0 if y0 < top else top
+        right = x1 if x1 > right else right
+        bottom = y1 if y1 > bottom else bottom
+    return left, top, right, bottom
 
 
 def displayed(place: Box, matrix: Matrix) -> BoundingBox:

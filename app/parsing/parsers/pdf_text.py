@@ -1,7 +1,6 @@
 """The text layer of a page and what is drawn beside it, as PyMuPDF gives them in one pass."""
 
 from functools import lru_cache
-from itertools import starmap
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -26,19 +25,13 @@ _BOLD, _MONO = pymupdf.TEXT_FONT_BOLD, pymupdf.TEXT_FONT_MONOSPACED
 _SUPERSCRIPT = pymupdf.TEXT_FONT_SUPERSCRIPT
 _Type = tuple[str, int, float]
 """Font, flags and size of a span."""
-_text, _box, _type = itemgetter("text"), itemgetter("bbox"), itemgetter("font", "flags", "size")
+_text, _type = itemgetter("text"), itemgetter("font", "flags", "size")
 _drawing = itemgetter("bbox", "stroked", "isrect")
+Drawing = tuple[Box, bool, bool]
+"""One straight piece of a drawing, or the whole where it is not made of rectangles and straight lines: its box on the
+page as stored, with the width of the stroke; whether it is stroked; and whether it is plain, that is a rectangle or a
+line along an axis: of others only the box is known."""
 _SAME_PLACE = 0.15  # of the height of a line, which is some 1.4 times the size of its type
-
-
-class Drawing(NamedTuple):
-    """One straight piece of a drawing, or the whole where it is not made of rectangles and straight lines."""
-
-    box: Box
-    """On the page as stored, with the width of the stroke."""
-    stroked: bool
-    plain: bool
-    """Whether it is a rectangle or a line along an axis; of others only the box is known."""
 
 
 class PageText:
@@ -47,12 +40,11 @@ class PageText:
     """
 
     def __init__(self, page: pymupdf.Page, *, drawings: bool) -> None:
-        self._page = page
-        rect = page.rect
-        self.width, self.height = rect.width, rect.height
         self._textpage = page.get_textpage(flags=TEXT_FLAGS | (_WITH_DRAWINGS if drawings else 0))
-        blocks = page.get_text("dict", textpage=self._textpage)["blocks"]
-        self._blocks: list[dict[str, Any]] = blocks
+        content = self._textpage.extractDICT()
+        self.width: float = content["width"]
+        self.height: float = content["height"]
+        self._blocks: list[dict[str, Any]] = content["blocks"]
 
     def lines(self) -> PageLines:
         found: list[tuple[tuple[int, int], Line]] = []
@@ -70,11 +62,11 @@ class PageText:
 
     def drawings(self) -> list[Drawing]:
         """Empty where they were not asked for."""
-        return list(starmap(Drawing, map(_drawing, [block for block in self._blocks if block["type"] == _DRAWING])))
+        return [_drawing(block) for block in self._blocks if block["type"] == _DRAWING]
 
     def words(self) -> list[Any]:
         """As PyMuPDF has them: box, text, numbers of block, line and word. Of lines that are printed twice, too."""
-        words: list[Any] = self._page.get_text("words", textpage=self._textpage)
+        words: list[Any] = self._textpage.extractWORDS()
         return words
 
 
@@ -108,12 +100,17 @@ def _line(raw: dict[str, Any], number: LineNumber) -> Line | None:
 def _of_shown(raw: dict[str, Any]) -> tuple["_Style", Box]:
     """Style and box of those of a line's spans that are not blank."""
     spans = raw["spans"]
+    lengths: dict[_Type, int] = {}
+    boxes: list[Box] = []
     # MuPDF parts a line at each space that it puts in itself, so many spans may be of one type.
-    shown = [span for span in spans if span["text"].strip()]
-    types = list(map(_type, shown))
-    styles = set(starmap(_style, set(types)))
-    style = styles.pop() if len(styles) == 1 else _mixed_style(types, shown)
-    return style, raw["bbox"] if len(shown) == len(spans) else union(list(map(_box, shown)))
+    for span in spans:
+        length = len(span["text"].strip())
+        if length:
+            type_ = _type(span)
+            lengths[type_] = lengths.get(type_, 0) + length
+            boxes.append(span["bbox"])
+    style = _mixed_style(lengths) if len(lengths) > 1 else _style(*type_)
+    return style, raw["bbox"] if len(boxes) == len(spans) else union(boxes)
 
 
 class _Style(NamedTuple):
@@ -125,10 +122,8 @@ class _Style(NamedTuple):
     formula: bool
 
 
-def _mixed_style(types: list[_Type], spans: list[dict[str, Any]]) -> _Style:
-    lengths: dict[_Type, int] = {}
-    for type_, text in zip(types, map(_text, spans), strict=True):
-        lengths[type_] = lengths.get(type_, 0) + len(text.strip())
+def _mixed_style(lengths: dict[_Type, int]) -> _Style:
+    """Of so many characters of each type."""
     sizes: dict[float, int] = {}
     length = bold = mono = formula = 0
     for type_, shown in lengths.items():
