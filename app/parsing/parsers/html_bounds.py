@@ -32,24 +32,9 @@ _SHARED = frozenset(("html", "body"))
 # What is never closed, or by what follows, so that its tags say nothing of depth.
 _NOT_COUNTED = frozenset(
     (
-        *(
-            "area",
-            "base",
-            "br",
-            "col",
-            "embed",
-            "hr",
-            "img",
-            "input",
-            "link",
-            "meta",
-            "param",
-            "source",
-            "track",
-            "wbr",
-        ),
+        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track"),
+        *("wbr", "rt", "rp", "html", "head", "body"),
         *("p", "li", "dt", "dd", "option", "optgroup", "tr", "td", "th", "thead", "tbody", "tfoot", "colgroup", "a"),
-        *("rt", "rp", "html", "head", "body"),
     )
 )
 
