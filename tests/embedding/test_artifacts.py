@@ -1,11 +1,14 @@
 """Folders that are made once."""
 
+import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from app.adapters.embedding.artifacts import cached_folder
+from app.adapters.embedding.artifacts import cached_folder, discard
 
 
 class Builder:
@@ -67,18 +70,56 @@ def test_a_failing_build_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_several_may_build_at_once(tmp_path: Path) -> None:
-    together = threading.Barrier(4)
+def in_threads(folder: Path, build: Callable[[Path], None]) -> list[Path]:
     found: list[Path] = []
+    threads = [threading.Thread(target=lambda: found.append(cached_folder(folder, "m-1", build))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_of_several_at_once_one_builds(tmp_path: Path) -> None:
+    build = Builder()
+    assert in_threads(tmp_path, build) == [tmp_path / "m-1"] * 4
+    assert build.calls == 1
+
+
+def test_without_locks_several_may_build_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = threading.Barrier(4)
 
     def build(folder: Path) -> None:
         together.wait(10)
         Builder()(folder)
 
-    threads = [threading.Thread(target=lambda: found.append(cached_folder(tmp_path, "m-1", build))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [tmp_path / "m-1"] * 4
+    def flock(*_: int) -> None:
+        raise OSError("no locks here")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    assert in_threads(tmp_path, build) == [tmp_path / "m-1"] * 4
     assert [path.name for path in tmp_path.iterdir()] == ["m-1"]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    program = f"""
+import os
+from pathlib import Path
+from app.adapters.embedding.artifacts import cached_folder, discard
+def build(folder):
+    (folder / "weights.bin").write_bytes(bytes(1000))
+    os._exit(9)
+cached_folder(Path({str(tmp_path)!r}), "m-0", build)
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
+    assert list(tmp_path.iterdir())
+    cached_folder(tmp_path, "m-1", Builder())
+    assert [path.name for path in tmp_path.iterdir()] == ["m-1"]
+
+
+def test_what_was_discarded_is_built_again(tmp_path: Path) -> None:
+    build = Builder()
+    discard(cached_folder(tmp_path, "m-1", build))
+    discard(tmp_path / "nothing")
+    cached_folder(tmp_path, "m-1", build)
+    assert build.calls == 2

@@ -1,15 +1,18 @@
 """Folders of files that are made once and kept: written whole or not at all, and made again when damaged."""
 
+import fcntl
 import hashlib
 import json
 import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _MANIFEST = "manifest.json"
+_SCRATCH = ".building-"
 _log = logging.getLogger(__name__)
 
 
@@ -17,14 +20,57 @@ def cached_folder(parent: Path, name: str, build: Callable[[Path], None]) -> Pat
     """The folder `parent/name` with what `build` wrote into it.
 
     `name` carries the version of its content. Every file is held to the checksum noted when it was written, so a
-    folder that a full disk, a crash or a hand has damaged is built again. Several processes may call this at once:
-    each builds its own copy and the first to finish is kept.
+    folder that a full disk, a crash or a hand has damaged is built again. Several processes may call this at once: one
+    builds and the others wait for it. On a file system without locks each builds, and the first to finish is kept.
     """
     folder = parent / name
     if _is_intact(folder):
         return folder
     parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent) as scratch:
+    with _turn(parent) as is_alone:
+        if is_alone:
+            _remove_abandoned(parent)
+        if not _is_intact(folder):
+            _build(folder, build)
+    return folder
+
+
+def discard(folder: Path) -> None:
+    """Has the next `cached_folder` build it again, though it is as it was written: it is of no use here.
+
+    Raises `OSError` where the folder can't be written.
+    """
+    (folder / _MANIFEST).unlink(missing_ok=True)
+
+
+@contextmanager
+def _turn(parent: Path) -> Iterator[bool]:
+    """Waits until nobody else is in this block. False where that can't be had: some network file systems lack locks."""
+    descriptor = os.open(parent, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            is_alone = False
+        else:
+            is_alone = True
+        try:
+            yield is_alone
+        finally:
+            if is_alone:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # also for a process forked meanwhile, which has it open too
+    finally:
+        os.close(descriptor)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """What processes that were killed left: else one that never has the memory to finish fills the disk."""
+    for path in parent.glob(f"{_SCRATCH}*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _build(folder: Path, build: Callable[[Path], None]) -> None:
+    with tempfile.TemporaryDirectory(prefix=f"{_SCRATCH}{folder.name}-", dir=folder.parent) as scratch:
         built = Path(scratch) / "built"
         built.mkdir()
         build(built)
@@ -38,7 +84,6 @@ def cached_folder(parent: Path, name: str, build: Callable[[Path], None]) -> Pat
             # Another process was first. Its copy is as good, unless it is not.
             if not _is_intact(folder):
                 raise
-    return folder
 
 
 def _move_aside(folder: Path, target: Path) -> None:
