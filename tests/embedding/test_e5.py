@@ -68,10 +68,10 @@ def exact(folder: Path) -> Callable[[ModelInput], Vectors]:
 
 
 def openvino_engine(folder: Path) -> E5Engine:
-    pytest.importorskip("openvino", reason="OpenVINO has no package for this system.")
-    from app.adapters.embedding.e5_openvino import OpenVinoEngine
-
-    return OpenVinoEngine(folder, 2)
+    # Never `openvino` itself: imported by any other module, it tells its makers.
+    ours = pytest.importorskip("app.adapters.embedding.e5_openvino", reason="OpenVINO has no package for this system.")
+    engine: E5Engine = ours.OpenVinoEngine(folder, 2)
+    return engine
 
 
 @pytest.fixture(params=["onnxruntime", "openvino"])
