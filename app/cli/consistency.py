@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich import print as show
+from rich.markup import escape
+from rich.table import Table
 
 from app.cli.client import open_api
 from app.core.scope import PrincipalKind, Role, TenantScope
@@ -13,6 +15,8 @@ from app.core.settings import Settings
 AllTenants = Annotated[
     bool, typer.Option("--all", help="Every tenant, without the API: for servers, or while nothing embedded runs.")
 ]
+
+_COUNTS = ("wanted", "found", "missing", "orphaned")
 
 
 def register(app: typer.Typer) -> None:
@@ -57,6 +61,14 @@ async def _each_tenant(what: Literal["verify", "repair"]) -> list[dict[str, Any]
 
 def _tell(reports: list[dict[str, Any]]) -> None:
     for report in reports:
-        show(report)
+        table = Table("", *_COUNTS, title=report.get("tenant"), title_justify="left")
+        for index in ("vectors", "terms"):
+            table.add_row(index, *(str(report[index][count]) for count in _COUNTS))
+        table.add_row("originals", "", "", str(len(report["blobs_missing"])), str(report["blobs_orphaned"]))
+        show(table)
+        for key in report["blobs_missing"]:
+            show(escape(f"Lost, to be uploaded again: {key}"))
+        for document_id in report["unpurged_documents"]:
+            show(f"Not purged: document {document_id}")
     clean = sum(report["clean"] for report in reports)
     show(f"{clean} of {len(reports)} tenants clean.")

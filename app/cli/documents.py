@@ -182,7 +182,10 @@ def status(kb_name: Annotated[str | None, typer.Option("--kb", help="Name or id:
     with open_api() as api:
         if kb_name is None:
             ready = api.call("GET", "/readyz", anonymous=True)
-            show(ready)
+            parts = Table("part", "state", title=f"{api.url}: {ready['status']}", title_justify="left")
+            for part, state in ready["parts"].items():
+                parts.add_row(part.replace("_", " "), state.replace("_", " "))
+            show(parts)
             return
         found = find_knowledge_base(api, kb_name)
         documents = list(api.pages(f"/v1/knowledge-bases/{found['id']}/documents"))

@@ -30,7 +30,7 @@ def create(name: str, description: str = "") -> None:
 @kb.command("list")
 def list_all() -> None:
     """Lists knowledge bases."""
-    table = Table("name", Column("id", no_wrap=True), "description")
+    table = Table(Column("name", overflow="fold"), Column("id", no_wrap=True), "description")
     with open_api() as api:
         for item in api.pages("/v1/knowledge-bases"):
             table.add_row(escape(item["name"]), item["id"], escape(item["description"]))
@@ -59,7 +59,7 @@ def settings(
             changed = api.call("PATCH", f"/v1/knowledge-bases/{found['id']}", json=body)
             _tell_changes(before, dict(_flat(changed["settings"])))
         else:
-            table = Table("setting", "value")
+            table = Table("setting", Column("value", overflow="fold"))
             for setting, value in before.items():
                 table.add_row(setting, escape(value))
             show(table)

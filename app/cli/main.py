@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import typer
 from pydantic import ValidationError
+from rich import get_console
 from rich.console import Console
 from rich.markup import escape
 
@@ -23,6 +24,8 @@ for module in (server, account, knowledge_bases, documents, one_document, questi
     module.register(app)
 
 errors = Console(stderr=True)
+_ANY_WIDTH = 100_000
+"""Columns. Lines that go to a file or another program are whole, so that these find names and addresses in them."""
 
 
 def main() -> None:
@@ -40,6 +43,9 @@ def run(arguments: list[str] | None = None) -> int:
 
     `arguments` without the program's name; those of the process where they are left out.
     """
+    console = get_console()
+    if not console.is_terminal:
+        console.width = _ANY_WIDTH
     try:
         app(arguments)
     except SystemExit as end:

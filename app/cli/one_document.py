@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich import print as show
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from app.cli.client import Api, ApiError, find_knowledge_base, open_api
 from app.cli.documents import note_of_version, status_of, wait
@@ -26,7 +26,7 @@ def show_one(name: NameOrId, kb_name: KbName) -> None:
     """Shows how it was read, and everything that was left out, repaired or uncertain."""
     with open_api() as api:
         found = _find(api, kb_name, name)
-    table = Table(show_header=False)
+    table = Table(Column(), Column(overflow="fold"), show_header=False)
     for title, value in _facts(found).items():
         if value not in (None, ""):
             table.add_row(title, escape(str(value)))

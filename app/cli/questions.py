@@ -3,13 +3,13 @@
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich import get_console
 from rich.markup import escape
 
 from app.cli.client import Api, find_knowledge_base, no_documents, open_api
 from app.cli.invocation import invocation
 
-console = Console()
+console = get_console()
 KbNames = Annotated[list[str] | None, typer.Option("--kb", help="Name or id; may be repeated. Default: all.")]
 
 
@@ -59,10 +59,10 @@ def ask(question: str, kb: KbNames = None) -> None:
 
 
 def chat(kb: KbNames = None) -> None:
-    """Talks in a session, until an empty line."""
+    """Talks in a session, until an empty line or Ctrl-D."""
     with open_api() as api:
         session = api.call("POST", "/v1/sessions", json={"knowledge_base_ids": _ids(api, kb)})
-        while question := console.input("[bold]> [/bold]").strip():
+        while question := _asked():
             citations = []
             with api.events(f"/v1/sessions/{session['id']}/messages", {"question": question}) as events:
                 for event in events:
@@ -74,6 +74,15 @@ def chat(kb: KbNames = None) -> None:
                         console.print(f"[red]{escape(event['detail'])}[/red]")
             console.print()
             _show_citations(citations)
+
+
+def _asked() -> str:
+    """The next question; empty at the end."""
+    try:
+        return console.input("[bold]> [/bold]").strip()
+    except EOFError:  # Ctrl-D
+        console.print()
+        return ""
 
 
 def _show_degraded(answer: dict[str, Any]) -> None:

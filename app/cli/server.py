@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 import uvicorn
-from rich.console import Console
+from rich import get_console
 from uvicorn.loops.auto import auto_loop_factory
 
 from app.cli.invocation import invocation
@@ -21,7 +21,7 @@ from app.core.logging import configure_logging
 from app.core.settings import Settings
 from app.demo.load import Demo, load_demo
 
-console = Console()
+console = get_console()
 GRACE_SECONDS = 10
 
 
