@@ -2,7 +2,6 @@
 
 import logging
 import mmap
-import sys
 import tempfile
 import threading
 import time
@@ -10,16 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import openvino
 
 from app.adapters.embedding.artifacts import cached_folder, discard
 from app.adapters.embedding.e5_file import E5File, bundled_version, bundled_weights
 from app.adapters.embedding.e5_tokens import ModelInput
 from app.ports.vector_index import Vectors
-
-# Otherwise the import itself tells OpenVINO's makers of it over the network, and leaves files in the home directory.
-sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
-
-import openvino  # noqa: E402
 
 _VERSION = 1
 """Goes up with every change of what the conversion writes."""
