@@ -1,6 +1,7 @@
 """`document`: one document of a knowledge base, by its name or id."""
 
 import shlex
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -112,6 +113,11 @@ def _facts(found: dict[str, Any]) -> dict[str, object]:
         "bytes": found["size_bytes"],
         "tags": ", ".join(found["tags"]),
         "external id": found["external_id"],
-        "uploaded": found["created_at"],
-        "changed": found["updated_at"],
+        "uploaded": _moment(found["created_at"]),
+        "changed": _moment(found["updated_at"]),
     }
+
+
+def _moment(timestamp: str) -> str:
+    """In the time zone of the person who reads it."""
+    return f"{datetime.fromisoformat(timestamp).astimezone():%Y-%m-%d %H:%M:%S %Z}"

@@ -2,6 +2,7 @@
 
 import io
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,18 @@ async def test_the_state_of_the_service_is_a_table(terminal: Terminal) -> None:
     said = await terminal.run("status")
     assert said.code == 0
     assert "│ vector index │ ok" in said.out
+
+
+async def test_moments_are_in_the_time_zone_of_the_reader(
+    logged_in: Terminal, knowledge_base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tides.txt").write_text("Low water is at six.")
+    assert (await logged_in.run("upload", str(tmp_path / "tides.txt"), "--kb", knowledge_base)).code == 0
+    monkeypatch.setenv("TZ", "CST-8")
+    time.tzset()
+    try:
+        shown = (await logged_in.run("document", "show", "tides.txt", "--kb", knowledge_base)).out
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert re.search(r"uploaded │ \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CST │", shown), shown
