@@ -8,24 +8,28 @@ it is deleted with the document, and asked for once: a new version takes it over
 import asyncio
 import logging
 import secrets
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
 from itertools import islice
+from typing import cast
 
 from app.chunking.sections import HeadingPath, heading_text
 from app.chunking.table_summary import table_summary
 from app.core.errors import EngineRejected, EngineUnavailable
 from app.parsing.clean import clean_text
 from app.parsing.document import ElementKind, ParsedDocument
-from app.ports.chat_models import ChatMessage, ChatModels
+from app.ports.chat_models import ChatDelta, ChatMessage, ChatModels
 from app.ports.embedder import TokenCounter
 
 MOST_TABLES = 100
 """Of one document; those beyond are described by their columns."""
 _AT_ONCE = 4
 _SECONDS, _SECONDS_IN_ALL = 60.0, 300.0
-_MOST_FAILURES = 3
+"""For one answer, which is also how long all may fail to come, and for all of them."""
+_MOST_FAILURES = 8  # on end
 _SHOWN_TOKENS = 500
-_LONGEST = 1_000  # characters of an answer
+_LONGEST = 1_000  # characters of an answer: no more of it is waited for
 _log = logging.getLogger(__name__)
 
 _INSTRUCTIONS = """\
@@ -39,13 +43,18 @@ be looked up in it. Use only what is given. No list, no markup, no figures but t
 
 async def describe_tables(
     models: ChatModels, tokens: TokenCounter, document: ParsedDocument, title: str, known: Mapping[str, str]
-) -> tuple[ParsedDocument, int]:
-    """The document with `Table.description`, and of how many tables the model said nothing.
+) -> tuple[ParsedDocument, list[str]]:
+    """The document with `Table.description`, and warnings that tell of which tables the model said nothing.
 
     `known` is what has been said before, as `said_of_tables` gives it. The document is the same object where nothing
     is new.
     """
-    wanted = dict(islice(_undescribed(document, title, tokens), MOST_TABLES))
+    questions = await asyncio.to_thread(lambda: list(islice(_questions(document, title, tokens), MOST_TABLES + 1)))
+    wanted = {
+        index: question
+        for index, question in questions[:MOST_TABLES]
+        if (table := document.elements[index].table) is not None and not table.description
+    }
     said = {question: known[question] for question in wanted.values() if question in known}
     await _ask(models, dict.fromkeys(question for question in wanted.values() if question not in said), said)
     elements = list(document.elements)
@@ -55,7 +64,13 @@ async def describe_tables(
             described = table.model_copy(update={"description": said[question]})
             elements[index] = elements[index].model_copy(update={"table": described})
     missing = sum(not said.get(question) for question in wanted.values())
-    return document.model_copy(update={"elements": elements}) if missing < len(wanted) else document, missing
+    warnings = [warning(missing)] if missing else []
+    if len(questions) > MOST_TABLES:
+        warnings.append(TOO_MANY)
+    return document.model_copy(update={"elements": elements}) if missing < len(wanted) else document, warnings
+
+
+TOO_MANY = f"Its first {MOST_TABLES} tables are described by the language model, all others by their columns alone."
 
 
 def warning(count: int) -> str:
@@ -72,13 +87,6 @@ def said_of_tables(document: ParsedDocument, title: str, tokens: TokenCounter) -
         for index, question in _questions(document, title, tokens)
         if (element := document.elements[index]).table is not None and element.table.description
     }
-
-
-def _undescribed(document: ParsedDocument, title: str, tokens: TokenCounter) -> Iterator[tuple[int, str]]:
-    for index, question in _questions(document, title, tokens):
-        table = document.elements[index].table
-        if table is not None and not table.description:
-            yield index, question
 
 
 def _questions(document: ParsedDocument, title: str, tokens: TokenCounter) -> Iterator[tuple[int, str]]:
@@ -98,27 +106,32 @@ def _questions(document: ParsedDocument, title: str, tokens: TokenCounter) -> It
 
 
 async def _ask(models: ChatModels, questions: Mapping[str, None], said: dict[str, str]) -> None:
-    """Adds answers as they come. A few failures end it: what is down for these tables is down for the others."""
+    """Adds answers as they come. Failures on end stop it, a few where each takes long: what is down is down for all."""
     gate = asyncio.Semaphore(_AT_ONCE)
-    failures: list[Exception] = []
+    failures, heard = 0, time.monotonic()  # since the last answer, and when that came
+    reason: Exception | None = None
 
     async def ask(question: str) -> None:
+        nonlocal failures, heard, reason
         async with gate:
-            if len(failures) >= _MOST_FAILURES:
+            if failures >= _MOST_FAILURES or (failures and time.monotonic() - heard >= _SECONDS):
                 return
             try:
                 async with asyncio.timeout(_SECONDS):
                     said[question] = await _answer(models, question)
             except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
-                failures.append(failure)
+                failures, reason = failures + 1, failure
+            else:
+                failures, heard = 0, time.monotonic()
 
     try:
         async with asyncio.timeout(_SECONDS_IN_ALL):
             await asyncio.gather(*map(ask, questions))
     except TimeoutError as failure:
-        failures.append(failure)
-    if failures:
-        _log.warning("The language model did not describe %d tables: %r", len(questions) - len(said), failures[0])
+        reason = failure
+    if reason is not None:
+        left = sum(question not in said for question in questions)
+        _log.warning("The language model did not describe %d tables: %r", left, reason)
 
 
 async def _answer(models: ChatModels, question: str) -> str:
@@ -128,7 +141,9 @@ async def _answer(models: ChatModels, question: str) -> str:
         ChatMessage("user", f"<<<TABLE {key}\n{question}\n<<<END {key}"),
     )
     text = ""
-    async for piece in models.stream(messages):
-        if len(text) < _LONGEST:
+    async with aclosing(cast("AsyncGenerator[ChatDelta, None]", models.stream(messages))) as pieces:
+        async for piece in pieces:
             text += piece.text
+            if len(text) >= _LONGEST:
+                break
     return " ".join(clean_text(text[:_LONGEST]).split())

@@ -181,11 +181,10 @@ class Ingestion:
             with suppress(NotFound):
                 before = await self._load_parsed(subject.document.active_generation)
                 known = await asyncio.to_thread(describing.said_of_tables, before, title, tokens)
-        described, missing = await describing.describe_tables(models, tokens, parsed, title, known)
+        described, warnings = await describing.describe_tables(models, tokens, parsed, title, known)
         if described is not parsed:
             await self._store_parsed(described)
-        warnings = [*parsed.warnings, describing.warning(missing)] if missing else parsed.warnings
-        return described.model_copy(update={"warnings": warnings})
+        return described.model_copy(update={"warnings": [*parsed.warnings, *warnings]})
 
     async def _embed(self, _: Subject) -> None:
         """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage.

@@ -1,7 +1,9 @@
 """What a language model, over a real socket, says of tables."""
 
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -9,11 +11,14 @@ from sqlalchemy import select
 
 from app.adapters.llm.openai import OpenAIChatModels
 from app.chunking.chunk import ChunkKind
+from app.chunking.table_summary import TableSummary, table_summary
 from app.ingestion import describing
 from app.knowledge_bases import service as knowledge_bases
 from app.knowledge_bases.schemas import KnowledgeBasePatch
 from app.models import Chunk
 from app.ports.parts import Parts
+from tests.chunking.documents import document as parsed_document
+from tests.chunking.documents import table
 from tests.ingestion.bench import CHUNKING, Bench
 from tests.peers.openai import Fault, OpenAIPeer, running_peer
 
@@ -88,6 +93,65 @@ async def test_a_silent_model_costs_only_its_sentences(described: Bench, peer: O
     assert [text.splitlines()[1].split(" (")[0] for text in await summaries(described, document)] == ["Berth", "Boat"]
     (warning,) = (await described.document(document)).reading["warnings"]
     assert warning == describing.warning(2)
+
+
+def many(count: int) -> str:
+    return "\n\n".join(BERTHS.replace("Length", f"Length {number}") for number in range(count))
+
+
+async def test_a_model_that_fails_half_of_the_time_describes_the_other_half(described: Bench, peer: OpenAIPeer) -> None:
+    for _ in range(12):
+        peer.fail("chat", Fault(status=500))
+        peer.fail("chat", Fault())
+    document = await described.ingested(many(24))
+    assert sum(SAID in text for text in await summaries(described, document)) == 12
+    assert (await described.document(document)).reading["warnings"] == [describing.warning(12)]
+
+
+async def test_a_model_that_is_down_is_soon_left_alone(described: Bench, peer: OpenAIPeer) -> None:
+    peer.fail("chat", Fault(status=500), times=40)
+    document = await described.ingested(many(40))
+    assert len(peer.requests("chat")) < 20
+    assert (await described.document(document)).reading["warnings"] == [describing.warning(40)]
+
+
+async def test_a_model_that_talks_on_and_on_is_not_waited_for(described: Bench, peer: OpenAIPeer) -> None:
+    peer.say(*["So it is. "] * 300)
+    peer.fail("chat", Fault(break_after=250))
+    document = await described.ingested(BERTHS)
+    (text,) = await summaries(described, document)
+    assert text.splitlines()[1].startswith("So it is. So it is.")
+    assert (await described.document(document)).reading["warnings"] == []
+
+
+async def test_tables_beyond_the_first_are_said_to_be_left_out(
+    described: Bench, peer: OpenAIPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And are not asked for by the next attempt."""
+    monkeypatch.setattr(describing, "MOST_TABLES", 2)
+    parsed = parsed_document(*(table([["Berth", "Price"], ["Quay 1", str(at)], ["Quay 2", "2"]]) for at in range(3)))
+    models, tokens = described.parts.chat_models, described.parts.embedder.tokens
+    once, warnings = await describing.describe_tables(models, tokens, parsed, "Harbour", {})
+    assert [one.table.description for one in once.elements if one.table is not None] == [SAID, SAID, ""]
+    assert warnings == [describing.TOO_MANY]
+    assert await describing.describe_tables(models, tokens, once, "Harbour", {}) == (once, warnings)
+    assert len(peer.requests("chat")) == 2
+
+
+async def test_questions_are_made_beside_the_event_loop(
+    described: Bench, peer: OpenAIPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of many thousands of rows takes seconds to look at."""
+    threads: list[threading.Thread] = []
+
+    def seen(*arguments: Any) -> TableSummary | None:
+        threads.append(threading.current_thread())
+        return table_summary(*arguments)
+
+    monkeypatch.setattr(describing, "table_summary", seen)
+    await described.ingested(BERTHS)
+    assert len(peer.requests("chat")) == 1
+    assert threading.main_thread() not in threads
 
 
 async def test_one_table_that_is_refused_leaves_the_others(described: Bench, peer: OpenAIPeer) -> None:
