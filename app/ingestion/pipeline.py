@@ -183,7 +183,10 @@ class Ingestion:
                 known = await asyncio.to_thread(describing.said_of_tables, before, title, tokens)
         described, warnings = await describing.describe_tables(models, tokens, parsed, title, known)
         if described is not parsed:
-            await self._store_parsed(described)
+            # Under the lease: whoever has taken over meanwhile has asked as well, and made chunks of its answers.
+            async with self._parts.database.write(self._scope) as session:
+                await self._parts.ledger.hold(session, self._lease)
+                await self._store_parsed(described)
         return described.model_copy(update={"warnings": [*parsed.warnings, *warnings]})
 
     async def _embed(self, _: Subject) -> None:

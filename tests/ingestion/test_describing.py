@@ -1,9 +1,10 @@
 """What a language model, over a real socket, says of tables."""
 
+import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
@@ -16,6 +17,7 @@ from app.ingestion import describing
 from app.knowledge_bases import service as knowledge_bases
 from app.knowledge_bases.schemas import KnowledgeBasePatch
 from app.models import Chunk
+from app.ports.chat_models import ChatDelta, ChatMessage, ChatModels
 from app.ports.parts import Parts
 from tests.chunking.documents import document as parsed_document
 from tests.chunking.documents import table
@@ -122,6 +124,45 @@ async def test_a_model_that_talks_on_and_on_is_not_waited_for(described: Bench, 
     (text,) = await summaries(described, document)
     assert text.splitlines()[1].startswith("So it is. So it is.")
     assert (await described.document(document)).reading["warnings"] == []
+
+
+@dataclass(frozen=True)
+class Held:
+    """Models whose answers wait."""
+
+    models: ChatModels
+    asked: asyncio.Event
+    answer: asyncio.Event
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.models.names
+
+    async def stream(self, messages: Sequence[ChatMessage]) -> AsyncIterator[ChatDelta]:
+        self.asked.set()
+        await self.answer.wait()
+        async for delta in self.models.stream(messages):
+            yield delta
+
+
+async def test_a_worker_whose_lease_was_lost_while_it_asked_leaves_what_others_were_told(
+    described: Bench, peer: OpenAIPeer
+) -> None:
+    held = Held(described.parts.chat_models, asyncio.Event(), asyncio.Event())
+    late = replace(described, parts=replace(described.parts, chat_models=cast("ChatModels", held)))
+    operation = (await described.upload(BERTHS)).operation
+    assert operation is not None
+    working = asyncio.create_task(late.run(operation.id))
+    await held.asked.wait()
+    await described.lose_lease(operation.id)
+    await described.work()
+    peer.reply = lambda _: "Said too late."
+    held.answer.set()
+    await working
+    (key,) = [key for key in await described.blobs() if key.startswith("parsed/")]
+    form = b"".join([part async for part in described.parts.blobs.get(described.scope, key)]).decode()
+    assert SAID in form
+    assert "Said too late." not in form
 
 
 async def test_tables_beyond_the_first_are_said_to_be_left_out(
