@@ -120,6 +120,13 @@ def test_a_header_of_two_rows_goes_where_it_is_repeated(parse: Parse) -> None:
     assert table.header_rows == 2
 
 
+def test_the_name_of_a_group_that_is_repeated_under_the_header_is_a_row(parse: Parse) -> None:
+    group = ["North side", "", ""]
+    (table,) = tables_of(parse, grid(640, [HEADER, group, *BERTHS[:5]]), grid(60, [HEADER, group, *BERTHS[5:8]]))
+    assert table.rows == [HEADER, group, *BERTHS[:5], group, *BERTHS[5:8]]
+    assert table.header_rows == 1
+
+
 def test_the_rest_of_a_row_that_the_page_cuts_stays_in_the_table(parse: Parse) -> None:
     rest = ["at the north side", "", ""]
     (table,) = tables_of(parse, LAST_ROWS, grid(60, [rest, *BERTHS[6:9]]))

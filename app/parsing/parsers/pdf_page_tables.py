@@ -117,7 +117,7 @@ def _rest(whole: _Whole, part: Line, height: float, *, says_so: bool) -> list[li
     table = part.table
     if table is None or part.box[1] > _HIGH * height or not _has_columns_of(whole.last, part):
         return None
-    repeated = _repeated_header(whole.rows, table.rows)
+    repeated = _repeated_header(whole.rows, whole.header_rows, table.rows)
     if 0 < whole.header_rows <= repeated:
         if not whole.continuations:
             whole.header_rows = repeated
@@ -155,10 +155,16 @@ def _gap(one: tuple[float, float] | None, other: tuple[float, float] | None) -> 
     return 0.0 if one is None or other is None else max(one[0], other[0]) - min(one[1], other[1])
 
 
-def _repeated_header(rows: list[list[str]], below: list[list[str]]) -> int:
-    """With how many of a table's first rows, which hold no figures, a part below it begins."""
-    pairs = zip(rows[:MOST_HEADER_ROWS], below, strict=False)
-    return len(list(takewhile(lambda pair: _is_same(*pair) and not any(map(_is_amount, pair[0])), pairs)))
+def _repeated_header(rows: list[list[str]], header_rows: int, below: list[list[str]]) -> int:
+    """With how many of a table's first rows a part below it begins: its header, and what names columns below that."""
+    pairs = zip(rows[: max(header_rows, MOST_HEADER_ROWS)], below, strict=False)
+    same = [row for row, _ in takewhile(lambda pair: _is_same(*pair), pairs)]
+    return len(same[:header_rows]) + len(list(takewhile(_names_columns, same[header_rows:])))
+
+
+def _names_columns(row: list[str]) -> bool:
+    """Rather than a group of rows, by one text, or what a row holds."""
+    return len(set(filter(None, row))) > 1 and not any(map(_is_amount, row))
 
 
 def _is_same(row: list[str], other: list[str]) -> bool:
