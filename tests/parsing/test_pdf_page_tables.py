@@ -155,6 +155,13 @@ def test_tables_of_words_that_nothing_ties_stay_apart(parse: Parse) -> None:
     assert len(tables_of(parse, first, together(note, grid(60, PEOPLE[2:])))) == 1
 
 
+def test_a_header_with_a_number_is_no_row_of_dates_and_codes(parse: Parse) -> None:
+    rows = [[f"2024-01-{number}", "rent", f"ZC-{number}"] for number in range(10, 20)]
+    first = grid(640, [["Date", "What", "Code"], *rows[:6]])
+    assert len(tables_of(parse, first, grid(60, rows[6:]))) == 1
+    assert len(tables_of(parse, first, grid(60, [["Day 1", "Kind", "Reference"], *rows[6:]]))) == 2
+
+
 def test_a_table_over_a_thousand_pages_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not all that stands above once more on each of its pages."""
     looked_at = 0

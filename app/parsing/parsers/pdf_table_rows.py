@@ -47,9 +47,9 @@ class _Column:
             # Years name columns of other figures.
             is_one = is_figure(cell) and (not is_year(cell) or 2 * self.years > self.filled)
             return Likeness.SAME if is_one else Likeness.OTHER
-        if cell in self.values or (_has_digit(cell) and 2 * self.with_digits > self.filled):
-            return Likeness.SAME
-        return Likeness.UNKNOWN
+        if 2 * self.with_digits > self.filled:  # dates, codes, places by number
+            return Likeness.SAME if _has_digit(cell) else Likeness.OTHER
+        return Likeness.SAME if cell in self.values else Likeness.UNKNOWN
 
 
 class BodyColumns:
@@ -70,17 +70,17 @@ class BodyColumns:
         if any(column.is_of_figures for column in self._columns):
             told = (self._in_figures(row) for row in islice(rows, _NAMES + 1))
             return next((found for found in told if found is not Likeness.UNKNOWN), Likeness.OTHER)
-        first = zip(self._columns, rows[0], strict=False)
-        is_same = any(column.likeness(cell.strip()) is Likeness.SAME for column, cell in first)
-        return Likeness.SAME if is_same else Likeness.UNKNOWN
+        return _likeness(self._columns, rows[0])
 
     def _in_figures(self, row: Sequence[str]) -> Likeness:
-        found = {
-            column.likeness(cell.strip())
-            for column, cell in zip(self._columns, row, strict=False)
-            if column.is_of_figures
-        }
-        return next((one for one in (Likeness.OTHER, Likeness.SAME) if one in found), Likeness.UNKNOWN)
+        pairs = [pair for pair in zip(self._columns, row, strict=False) if pair[0].is_of_figures]
+        return _likeness([column for column, _ in pairs], [cell for _, cell in pairs])
+
+
+def _likeness(columns: Sequence[_Column], row: Sequence[str]) -> Likeness:
+    """One column is enough to tell that a row is of something else."""
+    found = {column.likeness(cell.strip()) for column, cell in zip(columns, row, strict=False)}
+    return next((one for one in (Likeness.OTHER, Likeness.SAME) if one in found), Likeness.UNKNOWN)
 
 
 def _has_digit(text: str) -> bool:
