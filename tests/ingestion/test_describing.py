@@ -13,10 +13,12 @@ from sqlalchemy import select
 from app.adapters.llm.openai import OpenAIChatModels
 from app.chunking.chunk import ChunkKind
 from app.chunking.table_summary import TableSummary, table_summary
-from app.ingestion import describing
+from app.core.errors import Postponed
+from app.ingestion import describing, pipeline
 from app.knowledge_bases import service as knowledge_bases
 from app.knowledge_bases.schemas import KnowledgeBasePatch
 from app.models import Chunk
+from app.parsing.document import ParsedDocument
 from app.ports.chat_models import ChatDelta, ChatMessage, ChatModels
 from app.ports.parts import Parts
 from tests.chunking.documents import document as parsed_document
@@ -101,6 +103,45 @@ def many(count: int) -> str:
     return "\n\n".join(BERTHS.replace("Length", f"Length {number}") for number in range(count))
 
 
+async def kept_nowhere(_: ParsedDocument) -> None:
+    pass
+
+
+async def test_a_worker_that_stops_leaves_what_it_was_told_to_the_next(
+    described: Bench, peer: OpenAIPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(describing, "_KEPT_AFTER", 2)
+    for fault in (Fault(), Fault(), Fault(hang=True)):
+        peer.fail("chat", fault)
+    operation = (await described.upload(many(4))).operation
+    assert operation is not None
+    working = asyncio.create_task(described.run(operation.id))
+    await asyncio.to_thread(peer.wait_for, "chat", 3)
+    working.cancel()
+    await asyncio.wait([working])
+    asked = {request["messages"][-1]["content"].split("\n", 1)[1] for request in peer.requests("chat")[:2]}
+    peer.reset()
+    await described.work()
+    assert len(peer.requests("chat")) == 2
+    assert all(request["messages"][-1]["content"].split("\n", 1)[1] not in asked for request in peer.requests("chat"))
+
+
+async def test_many_tables_give_way_to_what_waits(
+    described: Bench, neighbour: Bench, peer: OpenAIPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(describing, "_KEPT_AFTER", 2)
+    monkeypatch.setattr(pipeline, "TURN_SECONDS", 0.0)
+    operation = (await described.upload(many(4))).operation
+    waiting = (await neighbour.upload("A note.")).operation
+    assert operation is not None
+    assert waiting is not None
+    lease = await described.claim(operation.id)
+    await neighbour.pass_time(waiting.id)
+    with pytest.raises(Postponed):
+        await pipeline.Ingestion(described.parts, lease).run()
+    assert len(peer.requests("chat")) == 2
+
+
 async def test_a_model_that_fails_half_of_the_time_describes_the_other_half(described: Bench, peer: OpenAIPeer) -> None:
     for _ in range(12):
         peer.fail("chat", Fault(status=500))
@@ -172,10 +213,11 @@ async def test_tables_beyond_the_first_are_said_to_be_left_out(
     monkeypatch.setattr(describing, "MOST_TABLES", 2)
     parsed = parsed_document(*(table([["Berth", "Price"], ["Quay 1", str(at)], ["Quay 2", "2"]]) for at in range(3)))
     models, tokens = described.parts.chat_models, described.parts.embedder.tokens
-    once, warnings = await describing.describe_tables(models, tokens, parsed, "Harbour", {})
+    once, warnings = await describing.describe_tables(models, tokens, parsed, "Harbour", {}, kept_nowhere)
     assert [one.table.description for one in once.elements if one.table is not None] == [SAID, SAID, ""]
     assert warnings == [describing.TOO_MANY]
-    assert await describing.describe_tables(models, tokens, once, "Harbour", {}) == (once, warnings)
+    again = await describing.describe_tables(models, tokens, once, "Harbour", {}, kept_nowhere)
+    assert again == (once, warnings)
     assert len(peer.requests("chat")) == 2
 
 
