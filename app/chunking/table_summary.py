@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.chunking.chunk import cut
+from app.chunking.splitting import fits, split
 from app.chunking.table_forms import Row, column_names, filled, sentence
 from app.parsing.document import ColumnKind, ColumnProfile, Table
 from app.parsing.table_profile import FEW_VALUES, MOST_VALUES, column_profiles
@@ -40,7 +41,7 @@ def table_summary(table: Table, caption: str, room: int, tokens: TokenCounter) -
     lines = _Lines(room, tokens)
     count = len(body) if table.stored is None else table.row_count - table.header_rows
     lines.add(_first_line(table, caption, count, len(names)))
-    lines.add(cut(table.description, DESCRIPTION_BYTES), share=1 / 2)
+    lines.add_beginning(cut(table.description, DESCRIPTION_BYTES), share=1 / 2)
     profiles = _profiles(table, body, len(names))
     columns = [f"{name} ({_described(profile)})" for name, profile in zip(names, profiles, strict=True)]
     shown = sum(lines.add(column, share=2 / 3) for column in columns)
@@ -95,6 +96,15 @@ class _Lines:
         self._lines.append(line)
         self._used += cost
         return True
+
+    def add_beginning(self, text: str, share: float) -> None:
+        """As much of it as fits in this share of the room, by whole sentences if any does."""
+        left = int(self._room * share) - self._used - 1
+        if left <= 0:
+            return
+        ends = [span.end for span in split(text, left, self._tokens)]
+        end = max((end for end in ends if fits(text[:end], left, self._tokens) is not None), default=0)
+        self.add(text[:end], share)
 
     @property
     def text(self) -> str:

@@ -100,7 +100,7 @@ class StageLog:
             await self._beside_recorder(work)
         except Exception:
             with suppress(BigGraphError):
-                await self._flush()  # a retry begins at the stage that failed
+                await self.flush()  # a retry begins at the stage that failed
             raise
 
     async def _beside_recorder(self, work: Coroutine[Any, Any, None]) -> None:
@@ -122,9 +122,9 @@ class StageLog:
         while True:
             await asyncio.sleep(min(RECORD_SECONDS, self._ledger.heartbeat_seconds))
             with suppress(Unavailable):
-                await self._flush(renew=True)
+                await self.flush(renew=True)
 
-    async def _flush(self, *, renew: bool = False) -> None:
+    async def flush(self, *, renew: bool = False) -> None:
         """Writes what is new; where nothing is, `renew` renews the lease all the same."""
         async with self._moving:  # else the lease could look lost while the last transaction commits
             if self._changed:

@@ -8,24 +8,30 @@ it is deleted with the document, and asked for once: a new version takes it over
 import asyncio
 import logging
 import secrets
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing
 from itertools import islice
+from typing import cast
 
 from app.chunking.sections import HeadingPath, heading_text
 from app.chunking.table_summary import table_summary
 from app.core.errors import EngineRejected, EngineUnavailable
 from app.parsing.clean import clean_text
 from app.parsing.document import ElementKind, ParsedDocument
-from app.ports.chat_models import ChatMessage, ChatModels
+from app.ports.chat_models import ChatDelta, ChatMessage, ChatModels
 from app.ports.embedder import TokenCounter
 
 MOST_TABLES = 100
 """Of one document; those beyond are described by their columns."""
 _AT_ONCE = 4
+_KEPT_AFTER = 20
+"""Questions after which the answers are kept: a worker may be stopped, or others have their turn, before all came."""
 _SECONDS, _SECONDS_IN_ALL = 60.0, 300.0
-_MOST_FAILURES = 3
+"""For one answer, which is also how long all may fail to come, and for all of them."""
+_MOST_FAILURES = 8  # on end
 _SHOWN_TOKENS = 500
-_LONGEST = 1_000  # characters of an answer
+_LONGEST = 1_000  # characters of an answer: no more of it is waited for
 _log = logging.getLogger(__name__)
 
 _INSTRUCTIONS = """\
@@ -38,24 +44,54 @@ be looked up in it. Use only what is given. No list, no markup, no figures but t
 
 
 async def describe_tables(
-    models: ChatModels, tokens: TokenCounter, document: ParsedDocument, title: str, known: Mapping[str, str]
-) -> tuple[ParsedDocument, int]:
-    """The document with `Table.description`, and of how many tables the model said nothing.
+    models: ChatModels,
+    tokens: TokenCounter,
+    document: ParsedDocument,
+    title: str,
+    known: Mapping[str, str],
+    keep: Callable[[ParsedDocument], Awaitable[None]],
+) -> tuple[ParsedDocument, list[str]]:
+    """The document with `Table.description`, and warnings that tell of which tables the model said nothing.
 
-    `known` is what has been said before, as `said_of_tables` gives it. The document is the same object where nothing
-    is new.
+    `known` is what has been said before, as `said_of_tables` gives it. `keep` is given the document with what has been
+    said so far, each time that this is much, and may stop the work by an exception: the next attempt asks for the rest.
+    The document is the same object where nothing is new.
     """
-    wanted = dict(islice(_undescribed(document, title, tokens), MOST_TABLES))
+    questions = await asyncio.to_thread(lambda: list(islice(_questions(document, title, tokens), MOST_TABLES + 1)))
+    wanted = {
+        index: question
+        for index, question in questions[:MOST_TABLES]
+        if (table := document.elements[index].table) is not None and not table.description
+    }
     said = {question: known[question] for question in wanted.values() if question in known}
-    await _ask(models, dict.fromkeys(question for question in wanted.values() if question not in said), said)
+    asking = _Asking(models, said)
+    left = list(dict.fromkeys(question for question in wanted.values() if question not in said))
+    for first in range(0, len(left), _KEPT_AFTER):
+        if asking.is_over():
+            break
+        if first and said:
+            await keep(_described(document, wanted, said))
+        await asking.ask(left[first : first + _KEPT_AFTER])
+    missing = sum(not said.get(question) for question in wanted.values())
+    if asking.reason is not None:
+        _log.warning("The language model did not describe %d tables: %r", missing, asking.reason)
+    warnings = [warning(missing)] if missing else []
+    if len(questions) > MOST_TABLES:
+        warnings.append(TOO_MANY)
+    return _described(document, wanted, said) if missing < len(wanted) else document, warnings
+
+
+def _described(document: ParsedDocument, wanted: Mapping[int, str], said: Mapping[str, str]) -> ParsedDocument:
     elements = list(document.elements)
     for index, question in wanted.items():
         table = elements[index].table
         if table is not None and said.get(question):
             described = table.model_copy(update={"description": said[question]})
             elements[index] = elements[index].model_copy(update={"table": described})
-    missing = sum(not said.get(question) for question in wanted.values())
-    return document.model_copy(update={"elements": elements}) if missing < len(wanted) else document, missing
+    return document.model_copy(update={"elements": elements})
+
+
+TOO_MANY = f"Its first {MOST_TABLES} tables are described by the language model, all others by their columns alone."
 
 
 def warning(count: int) -> str:
@@ -74,13 +110,6 @@ def said_of_tables(document: ParsedDocument, title: str, tokens: TokenCounter) -
     }
 
 
-def _undescribed(document: ParsedDocument, title: str, tokens: TokenCounter) -> Iterator[tuple[int, str]]:
-    for index, question in _questions(document, title, tokens):
-        table = document.elements[index].table
-        if table is not None and not table.description:
-            yield index, question
-
-
 def _questions(document: ParsedDocument, title: str, tokens: TokenCounter) -> Iterator[tuple[int, str]]:
     """Of each table that is worth describing its element's index and what the model is given."""
     headings = HeadingPath()
@@ -97,28 +126,46 @@ def _questions(document: ParsedDocument, title: str, tokens: TokenCounter) -> It
         caption = element.text if element.kind is ElementKind.CAPTION else ""
 
 
-async def _ask(models: ChatModels, questions: Mapping[str, None], said: dict[str, str]) -> None:
-    """Adds answers as they come. A few failures end it: what is down for these tables is down for the others."""
-    gate = asyncio.Semaphore(_AT_ONCE)
-    failures: list[Exception] = []
+class _Asking:
+    """Adds answers to what has been `said`, as they come."""
 
-    async def ask(question: str) -> None:
+    def __init__(self, models: ChatModels, said: dict[str, str]) -> None:
+        self._models = models
+        self._said = said
+        self._failures = 0
+        """Since the last answer."""
+        self._heard = time.monotonic()
+        self._until = self._heard + _SECONDS_IN_ALL
+        self.reason: Exception | None = None
+        """Why there is no answer to some question."""
+
+    async def ask(self, questions: Iterable[str]) -> None:
+        gate = asyncio.Semaphore(_AT_ONCE)
+        try:
+            async with asyncio.timeout(self._until - time.monotonic()):
+                await asyncio.gather(*(self._ask(question, gate) for question in questions))
+        except TimeoutError as failure:
+            self.reason = failure
+
+    async def _ask(self, question: str, gate: asyncio.Semaphore) -> None:
         async with gate:
-            if len(failures) >= _MOST_FAILURES:
+            if self.is_over():
                 return
             try:
                 async with asyncio.timeout(_SECONDS):
-                    said[question] = await _answer(models, question)
+                    self._said[question] = await _answer(self._models, question)
             except (EngineUnavailable, EngineRejected, TimeoutError) as failure:
-                failures.append(failure)
+                self._failures += 1
+                self.reason = failure
+            else:
+                self._failures, self._heard = 0, time.monotonic()
 
-    try:
-        async with asyncio.timeout(_SECONDS_IN_ALL):
-            await asyncio.gather(*map(ask, questions))
-    except TimeoutError as failure:
-        failures.append(failure)
-    if failures:
-        _log.warning("The language model did not describe %d tables: %r", len(questions) - len(said), failures[0])
+    def is_over(self) -> bool:
+        """When time is up, and after failures on end, a few where each takes long: what is down for these tables is
+        down for the others."""
+        now = time.monotonic()
+        is_silent = self._failures > 0 and now - self._heard >= _SECONDS
+        return is_silent or self._failures >= _MOST_FAILURES or now >= self._until
 
 
 async def _answer(models: ChatModels, question: str) -> str:
@@ -128,7 +175,9 @@ async def _answer(models: ChatModels, question: str) -> str:
         ChatMessage("user", f"<<<TABLE {key}\n{question}\n<<<END {key}"),
     )
     text = ""
-    async for piece in models.stream(messages):
-        if len(text) < _LONGEST:
+    async with aclosing(cast("AsyncGenerator[ChatDelta, None]", models.stream(messages))) as pieces:
+        async for piece in pieces:
             text += piece.text
+            if len(text) >= _LONGEST:
+                break
     return " ".join(clean_text(text[:_LONGEST]).split())

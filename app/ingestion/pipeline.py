@@ -174,18 +174,33 @@ class Ingestion:
         reached("chunked")
 
     async def _with_descriptions(self, subject: Subject, parsed: ParsedDocument, title: str) -> ParsedDocument:
-        """What the model says of tables is kept in the parsed form before anything is made of it."""
+        """What the model says of tables is kept in the parsed form before anything is made of it.
+
+        Raises `Postponed` as `_embed` does: a slow model takes minutes for many tables.
+        """
         models, tokens = self._parts.chat_models, self._parts.embedder.tokens
         known: dict[str, str] = {}
         if subject.document.active_generation is not None and any(one.table is not None for one in parsed.elements):
             with suppress(NotFound):
                 before = await self._load_parsed(subject.document.active_generation)
                 known = await asyncio.to_thread(describing.said_of_tables, before, title, tokens)
-        described, missing = await describing.describe_tables(models, tokens, parsed, title, known)
+        begun = time.monotonic()
+
+        async def keep(described: ParsedDocument) -> None:
+            await self._store_described(described)
+            await self._log.flush()  # the next attempt begins with this stage
+            await self._give_way(begun)
+
+        described, warnings = await describing.describe_tables(models, tokens, parsed, title, known, keep)
         if described is not parsed:
+            await self._store_described(described)
+        return described.model_copy(update={"warnings": [*parsed.warnings, *warnings]})
+
+    async def _store_described(self, described: ParsedDocument) -> None:
+        """Under the lease: whoever has taken over meanwhile has asked as well, and made chunks of its answers."""
+        async with self._parts.database.write(self._scope) as session:
+            await self._parts.ledger.hold(session, self._lease)
             await self._store_parsed(described)
-        warnings = [*parsed.warnings, describing.warning(missing)] if missing else parsed.warnings
-        return described.model_copy(update={"warnings": warnings})
 
     async def _embed(self, _: Subject) -> None:
         """Embeds what is not in the cache yet, a batch a transaction; the last one ends the stage.

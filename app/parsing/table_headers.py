@@ -10,7 +10,7 @@ from itertools import pairwise
 
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _LONGEST_NAME = 200
-_MOST_ROWS = 4
+MOST_HEADER_ROWS = 4
 _DASHES = frozenset({"-", "–", "—", "−", "―"})
 """What stands for nothing in a column of figures."""
 
@@ -23,7 +23,7 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
     if len(rows) < 2:
         return 0
     names = [cell.strip() for cell in rows[0] if cell.strip()]
-    if any(len(name) > _LONGEST_NAME or (is_number(name) and not _YEAR.fullmatch(name)) for name in names):
+    if any(len(name) > _LONGEST_NAME or (is_number(name) and not is_year(name)) for name in names):
         return 0
     return 1 if names and (any(not is_number(name) for name in names) or not rows[0][0].strip()) else 0
 
@@ -32,6 +32,10 @@ def is_number(text: str) -> bool:
     """Whether a cell holds a figure as people write it: sign, currency, thousands, percent, accounting brackets."""
     core = text.strip().strip("()%$€£¥￥+-−").replace(",", "").replace(" ", "")
     return bool(core) and core.replace(".", "", 1).isdecimal()
+
+
+def is_year(text: str) -> bool:
+    return _YEAR.fullmatch(text.strip()) is not None
 
 
 def is_figure(text: str) -> bool:
@@ -56,8 +60,8 @@ def stacked_header_rows(rows: Sequence[Sequence[str]]) -> int:
 
 def _rows_before_figures(rows: Sequence[Sequence[str]]) -> int:
     """Where no row has figures, as of tables of words: the rows down to the first that repeats no name."""
-    for number, row in enumerate(rows[: _MOST_ROWS + 1]):
-        if any(is_figure(cell) and not _YEAR.fullmatch(cell.strip()) for cell in row[1:]):
+    for number, row in enumerate(rows[: MOST_HEADER_ROWS + 1]):
+        if any(is_figure(cell) and not is_year(cell) for cell in row[1:]):
             return number
     return 2 if _repeats(rows[0]) else 1
 

@@ -63,13 +63,18 @@ def caption(text: str) -> Element:
 
 
 def table(
-    rows: Sequence[Sequence[str]], *, header_rows: int = 1, caption: str = "", page: int | None = None
+    rows: Sequence[Sequence[str]],
+    *,
+    header_rows: int = 1,
+    caption: str = "",
+    page: int | None = None,
+    description: str = "",
 ) -> Element:
     cells = [list(row) for row in rows]
     return Element(
         kind=ElementKind.TABLE,
         text=markdown(cells, header_rows),
-        table=Table(rows=cells, header_rows=header_rows, caption=caption),
+        table=Table(rows=cells, header_rows=header_rows, caption=caption, description=description),
         page=page,
     )
 

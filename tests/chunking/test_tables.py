@@ -184,6 +184,18 @@ def test_a_table_that_says_all_itself_is_not_described(rows: list[list[str]]) ->
     assert not any("columns" in one.text for one in chunks(table(rows), settings=BOTH))
 
 
+def test_what_is_said_of_a_table_is_cut_to_what_fits() -> None:
+    said = "该表列出每个泊位的长度。" * 3 + "船东可以查到每晚的价格。" * 20
+    rows = [["泊位", "价格"], ["甲", "1"], ["乙", "2"]]
+    (summary,) = [
+        one for one in chunks(table(rows, description=said), settings=BOTH) if one.kind is ChunkKind.TABLE_SUMMARY
+    ]
+    held = summary.text.splitlines()[1]
+    assert held.startswith("该表列出每个泊位的长度。")
+    assert held.endswith("。")
+    assert len(held) < len(said)
+
+
 def test_a_description_of_many_columns_ends_in_time() -> None:
     rows = [[f"column{number}" for number in range(2_000)], *([["x" * 99] * 2_000] * 3)]
     made = [one for one in chunks(table(rows), settings=BOTH) if "2000 columns" in one.text]

@@ -15,7 +15,7 @@ from app.parsing.parsers.pdf_engine import pymupdf
 from app.parsing.parsers.pdf_figure_tables import figure_tables
 from app.parsing.parsers.pdf_grids import FoundTable, Word, lies_in
 from app.parsing.parsers.pdf_lined_tables import banded_tables, lined_tables
-from app.parsing.parsers.pdf_lines import UNMOVED, UPRIGHT, Box, Line, PageLines, as_stored, turned
+from app.parsing.parsers.pdf_lines import UNMOVED, UPRIGHT, Box, Line, PageLines, TableLook, as_stored, turned
 from app.parsing.parsers.pdf_modes import DOTS_PER_INCH, MOST_PAINTED, MOST_PIXELS, PageFacts
 from app.parsing.parsers.pdf_row_rules import banded, horizontal_rules
 from app.parsing.parsers.pdf_tables import boxed_tables, ruled_tables
@@ -235,9 +235,20 @@ class _Page:
             if holds_another or not table.lines <= left:
                 continue
             place = as_stored(table.box, found.turn, self._read.width, self._read.height)
+            look = TableLook(table.columns, _bold_head([line for line in found.lines if line.number in table.lines]))
             found.lines = [line for line in found.lines if line.number not in table.lines]
-            found.lines.append(Line(text="", box=table.box, place=place, table=table.table()))
+            found.lines.append(Line(text="", box=table.box, place=place, table=table.table(), look=look))
             found.strays = [line for line in found.strays if line.number not in table.lines]
+
+
+def _bold_head(lines: list[Line]) -> bool:
+    """Whether the uppermost of a table's lines, side by side, are bold, and of the others not half."""
+    if not lines:
+        return False
+    upper = min(line.box[3] for line in lines)
+    first = [line for line in lines if line.box[1] < upper]
+    below = [line.bold for line in lines if line.box[1] >= upper]
+    return all(line.bold for line in first) and 2 * sum(below) < len(below)
 
 
 def _outside(tables: list[FoundTable], drawings: list[Drawing]) -> list[Drawing]:

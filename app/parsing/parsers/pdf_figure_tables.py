@@ -25,7 +25,7 @@ from app.parsing.parsers.pdf_figure_rows import (
     rows_of,
 )
 from app.parsing.parsers.pdf_grids import FoundTable, Rule, Word
-from app.parsing.parsers.pdf_lines import Box, Line, union
+from app.parsing.parsers.pdf_lines import Box, Line, LineNumber, union
 from app.parsing.parsers.pdf_order import Interval
 from app.parsing.parsers.pdf_tables import MAX_RULE
 from app.parsing.parsers.pdf_text import Drawing
@@ -153,7 +153,15 @@ def _table(
     cells = [*heads, *(_cells(reread(row, words), borders) for row in rows)]
     whole = [*head, *rows]
     box = union([(run.left, run.top, run.right, run.bottom) for row in whole for run in row.runs])
-    return FoundTable(box, cells, len(heads), frozenset().union(*(row.lines for row in whole)))
+    lines = frozenset[LineNumber]().union(*(row.lines for row in whole))
+    return FoundTable(box, cells, len(heads), lines, (_ends_of_names(plain, columns), *columns))
+
+
+def _ends_of_names(rows: list[Row], columns: list[Interval]) -> Interval | None:
+    names = [run for row in rows for run in row.names]
+    if not names:
+        return None
+    return min(run.left for run in names), min(max(run.right for run in names), columns[0][0])
 
 
 def _is_aligned(rows: list[Row], columns: list[Interval]) -> bool:

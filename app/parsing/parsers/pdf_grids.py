@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeVar
 
 from app.parsing.document import Table
 from app.parsing.parsers.pdf_lines import Box, LineNumber, union
-from app.parsing.tables import without_empty_edges
+from app.parsing.table_headers import MOST_HEADER_ROWS
+from app.parsing.tables import telling_columns
 
 TOLERANCE = 3.0  # points within which ends of rules meet
 MAX_GRID_CELLS = 20_000
 _WORD_GAP = 0.4  # of the height of a word: a wider gap parts two columns
 _TOUCHING = 0.1  # of the height of a word: no space parts what is nearer
-_MOST_HEADER_ROWS = 4
 _MANY_LINES = 12
 
 Word = tuple[float, float, float, float, str, int, int, int]
@@ -34,6 +34,8 @@ class FoundTable:
     header_rows: int
     lines: frozenset[LineNumber]
     """Those whose words are in the cells."""
+    columns: tuple[tuple[float, float] | None, ...]
+    """As in `TableLook`."""
 
     def table(self) -> Table:
         return Table(rows=self.cells, header_rows=self.header_rows)
@@ -72,7 +74,7 @@ def filled_table(xs: list[float], ys: list[float], words: list[Word]) -> FoundTa
     if table is None:
         return None
     named = next((number for number, row in enumerate(table.cells) if row[0]), 0)
-    return replace(table, header_rows=max(1, named if named <= _MOST_HEADER_ROWS else 1))
+    return replace(table, header_rows=max(1, named if named <= MOST_HEADER_ROWS else 1))
 
 
 def unbroken(x: float, ys: list[float], words: list[Word]) -> list[Rule]:
@@ -117,10 +119,31 @@ def filled(grid: Grid, words: list[Word], header_rows: int = 1) -> FoundTable | 
     if len(texts) < 4 or len(texts) * 4 < distinct or _is_one_block(list(texts.values())):
         return None
     cells = [[texts.get(origin[row, column], "") for column in range(columns)] for row in range(rows)]
-    cells = without_empty_edges(cells)
-    if len(cells) < 2 or len(cells[0]) < 2:
+    cells = [row for row in cells if any(row)]
+    telling = telling_columns(cells)
+    if len(cells) < 2 or len(telling) < 2:
         return None
-    return FoundTable(box, cells, header_rows, frozenset(lines))
+    ends = _ends_of_columns(inside, origin)
+    return FoundTable(
+        box,
+        [[row[column] for column in telling] for row in cells],
+        header_rows,
+        frozenset(lines),
+        tuple(ends.get(column) for column in telling),
+    )
+
+
+def _ends_of_columns(
+    inside: dict[tuple[int, int], list[Word]], origin: dict[tuple[int, int], tuple[int, int]]
+) -> dict[int, tuple[float, float]]:
+    """Left and right end of the words in each column, but for those in cells that are merged with the next one's."""
+    wide = {cell for (row, column), cell in origin.items() if origin.get((row, column + 1)) == cell}
+    ends: dict[int, tuple[float, float]] = {}
+    for cell, words in inside.items():
+        if cell not in wide:
+            left, right = ends.get(cell[1], (words[0][0], words[0][2]))
+            ends[cell[1]] = min(left, *(word[0] for word in words)), max(right, *(word[2] for word in words))
+    return ends
 
 
 def column_of(word: Word, xs: list[float]) -> int:

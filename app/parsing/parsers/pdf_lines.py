@@ -33,6 +33,16 @@ class Role(StrEnum):
     FORMULA = "formula"
 
 
+@dataclass(frozen=True, slots=True)
+class TableLook:
+    """What a table shows besides its cells. By it the parts of one are told that stand on other pages."""
+
+    columns: tuple[tuple[float, float] | None, ...]
+    """Of each the left and right end of its text, on the turned page; None where no cell of it alone holds any."""
+    bold_head: bool
+    """Whether its first row is set in bold and what stands below it is not."""
+
+
 @dataclass(slots=True)
 class Line:
     """A run of text on one baseline, or a whole table that takes its place."""
@@ -49,6 +59,8 @@ class Line:
     formula: bool = False
     """Set in type for mathematics, most of it."""
     table: Table | None = None
+    look: TableLook | None = None
+    """Of the table."""
     confidence: float | None = None
     """Of OCR, 0 to 1; None where the file itself holds the text."""
     role: Role | None = None
