@@ -9,6 +9,7 @@ import pytest
 from rich import get_console
 
 from tests.cli.conftest import Terminal
+from tests.conftest import Register
 
 LONG = "harbour-" * 40
 
@@ -41,11 +42,17 @@ async def test_a_chat_ends_with_its_input(logged_in: Terminal, monkeypatch: pyte
     assert said.out.startswith(">")
 
 
-async def test_what_the_stores_hold_is_a_table(logged_in: Terminal, knowledge_base: str, tmp_path: Path) -> None:
+async def test_what_the_stores_hold_is_a_table(terminal: Terminal, register: Register, tmp_path: Path) -> None:
+    person = await register()
     (tmp_path / "tides.txt").write_text("High water is at noon.")
-    assert (await logged_in.run("upload", str(tmp_path / "tides.txt"), "--kb", knowledge_base)).code == 0
+    for arguments in (
+        ("login", "--email", person.email, "--password", person.password),
+        ("kb", "create", "Tides"),
+        ("upload", str(tmp_path / "tides.txt"), "--kb", "Tides"),
+    ):
+        assert (await terminal.run(*arguments)).code == 0
     for command in ("verify", "repair"):
-        said = await logged_in.run(command)
+        said = await terminal.run(command)
         assert said.code == 0, said
         assert re.search(r"│ vectors │ (\d+) │ \1 │ 0 │ 0 │ │ terms │ \1 │ \1 │ 0 │ 0 │", said.out), said
         assert said.out.endswith("1 of 1 tenants clean.")
