@@ -13,7 +13,7 @@ from typing import Any
 
 from app.chunking.chunk import ChunkKind, DraftChunk, Provenance, context_line
 from app.chunking.options import ChunkingOptions
-from app.chunking.pieces import Piece, Place, cut_out, joined, provenance
+from app.chunking.pieces import Piece, cut_out, joined, provenance
 from app.chunking.splitting import CODE_LEVELS, TEXT_LEVELS, Boundaries, Span, fits, split
 from app.chunking.table_summary import table_summary
 from app.chunking.tables import CAPTION_BYTES, TablePart, table_parts
@@ -89,7 +89,9 @@ class Drafter:
             if made is not None:
                 start = self.starts[index]
                 span = (start, start + len(element.text))
-                yield Piece(ChunkKind.TABLE_SUMMARY, *span, made.tokens, _places(element), made.text, alone=True)
+                yield Piece(
+                    ChunkKind.TABLE_SUMMARY, *span, made.tokens, _element_provenance(element), made.text, alone=True
+                )
 
     def _caption_index(self, before: int | None, table_index: int) -> int | None:
         return before if before is not None and self._is_caption(before, table_index) else None
@@ -113,7 +115,7 @@ class Drafter:
         else:
             spans = [Span(0, len(element.text), count)]
         for span in spans:
-            yield Piece(kind, start + span.start, start + span.end, span.tokens, _places(element))
+            yield Piece(kind, start + span.start, start + span.end, span.tokens, _element_provenance(element))
 
     def _table(self, index: int, caption_index: int | None, room: int) -> Iterator[Piece]:
         element, start = self.elements[index], self.starts[index]
@@ -133,7 +135,7 @@ class Drafter:
                 begin,
                 end,
                 part.tokens,
-                _places(element, partial(part.begin_of, rows=element.table.rows)),
+                _element_provenance(element, partial(part.begin_of, rows=element.table.rows)),
                 rendered,
                 alone=len(parts) > 1,
             )
@@ -160,7 +162,13 @@ class Drafter:
         first = bisect_right(self.starts, start) - 1
         inside = [at for at in range(first, bisect_left(self.starts, end)) if self.elements[at].text]
         pieces = [
-            Piece(_kind(element := self.elements[at]), self.starts[at], 0, 0, _places(element, _row_begins(element)))
+            Piece(
+                _kind(element := self.elements[at]),
+                self.starts[at],
+                0,
+                0,
+                _element_provenance(element, _row_begins(element)),
+            )
             for at in inside
         ]
         kinds = {piece.kind for piece in pieces}
@@ -202,17 +210,19 @@ def _standing(parts: Sequence[Provenance]) -> dict[str, Any]:
     }
 
 
-def _places(element: Element, begin_of: Callable[[int], int | None] = lambda _: None) -> tuple[Place, ...]:
+def _element_provenance(
+    element: Element, begin_of: Callable[[int], int | None] = lambda _: None
+) -> tuple[Provenance, ...]:
     """Where what is shown of an element stands. `begin_of` tells at which offset of that a row of its table begins; 0
     where nothing is shown of the rows before, None where it is not shown itself."""
     if element.page is None:
         return ()
-    found = [Place(0, element.page, element.bbox)]
+    found = [Provenance(start=0, page=element.page, bbox=element.bbox)]
     for there in element.table.continuations if element.table else ():
         at = begin_of(there.first_row)
         if at is not None:
-            place = Place(at, there.page, there.bbox)
-            found = [*found, place] if at else [place]
+            part = Provenance(start=at, page=there.page, bbox=there.bbox)
+            found = [*found, part] if at else [part]
     return tuple(found)
 
 
@@ -254,9 +264,8 @@ class _RowOffsets:
         self._ends = [start + match.start() for match in re.finditer("\n", markdown)]
         self._ends.append(start + len(markdown))
         self._lines_before = len(self._ends) - len(table.rows)
-        # Else a row is not a line, and only the table as a whole is known.
         self._has_header = table.header_rows > 0
-
+        # Else a row is not a line, and only the table as a whole is known.
         self._is_by_line = self._lines_before in (1, 2)
 
     def begin_of(self, row: int) -> int | None:

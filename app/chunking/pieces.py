@@ -5,18 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.chunking.chunk import ChunkKind, Provenance, provenance_of
-from app.parsing.document import BoundingBox
 
 SEPARATOR = "\n\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where what begins at an offset of a text stands."""
-
-    at: int
-    page: int
-    bbox: BoundingBox | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +18,7 @@ class Piece:
     end: int
     """Offsets in the document's text."""
     tokens: int
-    places: tuple[Place, ...] = ()
+    provenance: tuple[Provenance, ...] = ()
     """Of its parts, by offset in its own text; empty where the format has no pages."""
     rendered: str | None = None
     """Text that stands for the range where it is not verbatim: tables."""
@@ -75,9 +65,9 @@ def provenance(pieces: Sequence[Piece], begins: Sequence[int]) -> tuple[Provenan
     """Where the pieces stand, as `DraftChunk.provenance`; neighbours that were cut from one element are one part."""
     parts: list[Provenance] = []
     for piece, begin in zip(pieces, begins, strict=True):
-        for place in piece.places:
-            if not parts or (parts[-1].page, parts[-1].bbox) != (place.page, place.bbox):
-                parts.append(Provenance(start=begin + place.at, page=place.page, bbox=place.bbox))
+        for part in piece.provenance:
+            if not parts or (parts[-1].page, parts[-1].bbox) != (part.page, part.bbox):
+                parts.append(part.model_copy(update={"start": begin + part.start}))
     return tuple(parts)
 
 

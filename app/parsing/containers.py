@@ -22,6 +22,12 @@ _NO_ENTRY = 0xFFFFFFFF
 _MOST_AT_TOP = 10_000
 
 
+def is_container(path: Path) -> bool:
+    """By its first bytes."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 def names_at_top(path: Path) -> frozenset[str]:
     """Names of the streams and storages that lie in no other storage, in lower case, since case tells none apart.
 

@@ -78,9 +78,7 @@ def converter_for(path: Path, scratch: Path, limits: ParseLimits) -> Iterator[Co
     Only OLE containers are ever converted, so only for them, and where LibreOffice is, a process is forked.
     """
     program = find_libreoffice()
-    with path.open("rb") as file:
-        may_need_it = file.read(len(containers.MAGIC)) == containers.MAGIC
-    if program is None or not may_need_it:
+    if program is None or not containers.is_container(path):
         yield converter_is_missing
         return
     waiting = WaitingConverter.start(program, scratch, limits)

@@ -22,9 +22,7 @@ def holds_macros(path: Path) -> bool:
                 return any(map(_is_program, archive.namelist()))
         except UNREADABLE:
             return False
-    with path.open("rb") as file:
-        is_container = file.read(len(containers.MAGIC)) == containers.MAGIC
-    return is_container and not _STORAGES.isdisjoint(containers.names_at_top(path))
+    return containers.is_container(path) and not _STORAGES.isdisjoint(containers.names_at_top(path))
 
 
 def _is_program(name: str) -> bool:

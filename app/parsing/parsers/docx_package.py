@@ -77,9 +77,8 @@ class DocxPackage:
 
 def _graphics(package: OoxmlPackage, relations: dict[str, Relation]) -> dict[str, etree._Element]:
     wanted = {identity: found.target for identity, found in relations.items() if found.kind in _GRAPHICS}
-    roots = {
-        target: package.optional(target) for target in set(wanted.values())
-    }  # each once, however often it is named
+    # Each once, however often it is named.
+    roots = {target: package.optional(target) for target in set(wanted.values())}
     return {identity: root for identity, target in wanted.items() if (root := roots[target]) is not None}
 
 
